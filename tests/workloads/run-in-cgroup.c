@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * run-in-cgroup DIR COMMAND [ARG...]: become a member of the cgroup, then exec.
+ *
+ * A program moved after it started would leave what it had already read charged
+ * elsewhere; this one is a member before the first page of COMMAND is touched.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common.h"
+
+int main(int argc, char **argv)
+{
+	char *procs;
+	int fd;
+
+	if (argc < 3)
+		errx(2, "usage: CGROUP-DIR COMMAND [ARG...]");
+	if (asprintf(&procs, "%s/cgroup.procs", argv[1]) < 0)
+		errx(1, "out of memory");
+	fd = open(procs, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		errx(1, "%s: %s; give the directory of a cgroup v2 group", procs, strerror(errno));
+	if (write(fd, "0", 1) != 1)
+		errx(1, "%s: %s; a group that hands controllers to children takes no processes",
+		     procs, strerror(errno));
+	execvp(argv[2], argv + 2);
+	err(1, "%s", argv[2]);
+}
