@@ -30,7 +30,9 @@ extract_debs() {
 		case $deb in base-files_*) continue ;; esac
 		dpkg-deb -x "$APT_DIR/cache/archives/$deb" "$tree" || return
 	done
+	# What the maintainer scripts would link.
 	[ -e "$tree/usr/bin/awk" ] || ln -s mawk "$tree/usr/bin/awk"
+	[ ! -e "$tree/usr/bin/gcc" ] || [ -e "$tree/usr/bin/cc" ] || ln -s gcc "$tree/usr/bin/cc"
 	mkdir -p "$tree"/{proc,sys,dev,tmp,mnt,run,data,mglru}
 	for f in null:3 zero:5 random:8 urandom:9; do
 		[ -e "$tree/dev/${f%:*}" ] || mknod -m 666 "$tree/dev/${f%:*}" c 1 "${f#*:}"
@@ -43,6 +45,14 @@ extract_debs() {
 root_works() {
 	run_in_root "$1" -- sh -c \
 		'gcc --version && make --version && qemu-system-x86_64 --version && mke2fs -V && sparse --version'
+}
+
+# Roots, images and kernels that no run took for a week, and what interrupted
+# runs left, go.
+prune_cache() {
+	find "$CACHE" -maxdepth 1 \( -name 'root-*' -o -name 'guest-*' \) -mtime +7 -exec rm -rf {} +
+	find "$CACHE/kernels" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} + 2>/dev/null || :
+	find "$CACHE" -maxdepth 1 \( -name 'tmp.*' -o -name 'kvm-*' \) -mtime +2 -exec rm -rf {} +
 }
 
 # ensure_root: sets ROOT

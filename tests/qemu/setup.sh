@@ -37,14 +37,18 @@ index_once() {
 	INDEX_READY=1
 }
 
-# setup_base [fresh]: sets ROOT and GUEST_IMG
+# setup_base cached|fresh: sets ROOT and GUEST_IMG
 setup_base() {
 	local state=$CACHE/state/base
 
-	if [ "${1:-}" != fresh ] && state_fresh "$state"; then
+	if [ "$1" != fresh ] && state_fresh "$state"; then
 		{ read -r ROOT; read -r GUEST_IMG; } <"$state"
-		[ -s "$ROOT/.packages" ] && [ -s "$GUEST_IMG" ] && return
+		if [ -s "$ROOT/.packages" ] && [ -s "$GUEST_IMG" ]; then
+			touch "$ROOT" "$GUEST_IMG"	# in use, see prune_cache
+			return
+		fi
 	fi
+	prune_cache
 	index_once "$@"
 	ensure_root
 	ensure_guest
@@ -66,7 +70,10 @@ setup_series() {
 	KERNEL_CACHE='' SKIP_REASON=''
 	if [ "${1:-}" != fresh ] && state_fresh "$state"; then
 		read -r KERNEL_CACHE <"$state"
-		kernel_whole "$KERNEL_CACHE" && return
+		if kernel_whole "$KERNEL_CACHE"; then
+			touch "$KERNEL_CACHE"
+			return
+		fi
 	fi
 	index_once "$@"
 	ensure_kernel "$series"
@@ -77,8 +84,8 @@ setup_series() {
 }
 
 setup_both() {
-	setup_base "${@:2}"
-	setup_series "$@"
+	setup_base cached
+	setup_series "$1"
 }
 
 # setup SERIES: all a guest of SERIES needs, one run at a time
