@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# selftest.sh [SERIES]: does the harness fail what it must? Six guests are
+# selftest.sh [SERIES]: does the harness fail what it must? Seven guests are
 # booted, each with another fault; KTAP on stdout. SERIES is 7.2 by default.
 
 set -uo pipefail
