@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * All that differs between kernels. The rest of the module reads as if only
+ * the newest kernel existed; no version test stands outside this file.
+ *
+ *			6.12		6.14 to 7.1	7.2		7.3
+ * folio_memcg()	memcg pointer	memcg pointer	by objcg	by objcg
+ * lru_gen_set_refs	none		(folio)		(folio)		(folio, vma_flags)
+ * lru_add() rule	its own		6.14		7.2		7.2
+ * lru_gen_set_refs rule -		6.14		7.2		7.2
+ */
+#ifndef MGLRU_COMPAT_H
+#define MGLRU_COMPAT_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#error "mglru_policy needs Linux 6.12 or later"
+#endif
+#ifndef CONFIG_X86_64
+#error "mglru_policy has been written for x86-64 only"
+#endif
+#ifndef CONFIG_LRU_GEN
+#error "mglru_policy needs a kernel with the multi-gen LRU (CONFIG_LRU_GEN)"
+#endif
+#ifndef CONFIG_MEMCG
+#error "mglru_policy needs a kernel with memory cgroups (CONFIG_MEMCG)"
+#endif
+#if !defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || !defined(CONFIG_KPROBES) || \
+	!defined(CONFIG_HAVE_STATIC_CALL_INLINE)
+#error "mglru_policy needs DYNAMIC_FTRACE_WITH_ARGS, KPROBES and inline static calls"
+#endif
+
+#include <linux/ftrace.h>
+#include <linux/memcontrol.h>
+#include <linux/mm_inline.h>
+
+#include "mglru_policy.h"
+
+/*
+ * The flags word is an unsigned long, since 6.18 wrapped in a memdesc_flags_t
+ * of the same size.
+ */
+static_assert(sizeof(((struct folio *)NULL)->flags) == sizeof(unsigned long));
+#define mglru_flags(folio)	((unsigned long *)&(folio)->flags)
+
+/*
+ * The 16-bit id that indexes the kernel's own table of memory cgroups. Its
+ * helper has changed its name (7.2's mem_cgroup_id() is the 64-bit cgroup id),
+ * the field has not. It falls to 0, which is nobody's, once the id is given
+ * back: read it once.
+ */
+static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
+{
+	return (unsigned short)READ_ONCE(memcg->id.id);
+}
+
+/* What this kernel does by itself, in the words of mglru_policy.h. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define MGLRU_KERNEL_ADD	MGLRU_ADD_7_2
+#define MGLRU_KERNEL_REFS	MGLRU_REFS_7_2
+#define MGLRU_HAVE_SET_REFS	1
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define MGLRU_KERNEL_ADD	MGLRU_ADD_6_14
+#define MGLRU_KERNEL_REFS	MGLRU_REFS_6_14
+#define MGLRU_HAVE_SET_REFS	1
+#else
+/* Before 4d5d14a01e2c: rules of its own, and no lru_gen_set_refs(). */
+#define MGLRU_KERNEL_ADD	MGLRU_ADD_NATIVE
+#define MGLRU_KERNEL_REFS	MGLRU_REFS_NATIVE
+#define MGLRU_HAVE_SET_REFS	0
+#endif
+
+/*
+ * Before 4d5d14a01e2c lru_gen_add_folio() forgot how often an active folio had
+ * been accessed; from then on it clears nothing but PG_active.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define MGLRU_ADD_KEEPS_REFS	1
+#else
+#define MGLRU_ADD_KEEPS_REFS	0
+#endif
+
+/* 7.3: "mm: mglru: promote mapped executable folios after first usage". */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+#define MGLRU_SET_REFS_PROTO	struct folio *folio, const vma_flags_t *vma_flags
+#define MGLRU_SET_REFS_ARGS	folio, vma_flags
+#else
+#define MGLRU_SET_REFS_PROTO	struct folio *folio
+#define MGLRU_SET_REFS_ARGS	folio
+#endif
+
+/* An ftrace site that is in use holds a CALL rel32, an idle one a NOP. */
+#define MGLRU_CALL_OPCODE	0xe8
+
+/**
+ * mglru_call_target - where the CALL rel32 at an address leads
+ * @ip: address of the instruction
+ * @insn: its MCOUNT_INSN_SIZE bytes
+ *
+ * Return: the target, or 0 if @insn is no CALL rel32.
+ */
+static inline unsigned long mglru_call_target(unsigned long ip, const u8 *insn)
+{
+	s32 rel;
+
+	if (insn[0] != MGLRU_CALL_OPCODE)
+		return 0;
+	memcpy(&rel, insn + 1, sizeof(rel));
+	return ip + MCOUNT_INSN_SIZE + rel;
+}
+
+#endif /* MGLRU_COMPAT_H */

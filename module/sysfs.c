@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The files under /sys/kernel/mglru_policy.
+ *
+ * A cgroup's directory is the kobject of its state. A write to a file of it
+ * takes the config lock and may wait there for hooks to come and go, but never
+ * for anything that holds cgroup_mutex; removing a directory, which happens
+ * under cgroup_mutex in the worst case, waits for such writes. So the two
+ * cannot wait for each other.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kobject.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include "life.h"
+#include "placement.h"
+#include "policy.h"
+#include "sysfs.h"
+
+#define MGLRU_RESERVED	"mglru."
+
+static struct kobject *mglru_base;
+
+static struct mglru_memcg *mglru_state(struct kobject *kobj)
+{
+	return container_of(kobj, struct mglru_memcg, kobj);
+}
+
+static ssize_t mglru_asked_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", mglru_policy_name(READ_ONCE(mglru_state(kobj)->asked)));
+}
+
+static ssize_t mglru_asked_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *buf, size_t len)
+{
+	int policy, err;
+
+	policy = mglru_policy_parse(buf, len, attr->attr.name);
+	if (policy < 0)
+		return policy;
+	err = mglru_memcg_set(mglru_state(kobj), policy);
+	return err ?: len;
+}
+
+static ssize_t mglru_effective_show(struct kobject *kobj, struct kobj_attribute *attr,
+				    char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  mglru_policy_name(READ_ONCE(mglru_state(kobj)->effective)));
+}
+
+static ssize_t mglru_stat_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct mglru_memcg *state = mglru_state(kobj);
+	unsigned int i;
+	int len = 0;
+
+	for (i = 0; i < MGLRU_NR_STATS; i++)
+		len += sysfs_emit_at(buf, len, "%s %lu\n", mglru_stat_name(i),
+				     mglru_stat_read(state->counters, i));
+	len += sysfs_emit_at(buf, len, "policy_changes %lu\n", READ_ONCE(state->changes));
+	return len;
+}
+
+static struct kobj_attribute mglru_asked_attr =
+	__ATTR(mglru.policy, 0644, mglru_asked_show, mglru_asked_store);
+static struct kobj_attribute mglru_effective_attr =
+	__ATTR(mglru.effective, 0444, mglru_effective_show, NULL);
+static struct kobj_attribute mglru_stat_attr =
+	__ATTR(mglru.stat, 0444, mglru_stat_show, NULL);
+
+static struct attribute *mglru_state_attrs[] = {
+	&mglru_asked_attr.attr,
+	&mglru_effective_attr.attr,
+	&mglru_stat_attr.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(mglru_state);
+
+static void mglru_state_release(struct kobject *kobj)
+{
+	mglru_memcg_release(mglru_state(kobj));
+}
+
+static const struct kobj_type mglru_state_ktype = {
+	.release = mglru_state_release,
+	.sysfs_ops = &kobj_sysfs_ops,
+	.default_groups = mglru_state_groups,
+};
+
+/**
+ * mglru_sysfs_init_state - make a state's kobject, without a directory
+ * @state: the state
+ */
+void mglru_sysfs_init_state(struct mglru_memcg *state)
+{
+	kobject_init(&state->kobj, &mglru_state_ktype);
+}
+
+/**
+ * mglru_sysfs_add_state - make the directory of a cgroup and its files
+ * @state: the cgroup's state; its parent has a directory
+ * @name: the cgroup's name, not yet in use there; NULL for the root
+ *
+ * Context: process context, may sleep; the life lock is held.
+ * Return: 0 or an errno of kobject_add().
+ */
+int mglru_sysfs_add_state(struct mglru_memcg *state, const char *name)
+{
+	if (!state->parent)
+		return kobject_add(&state->kobj, mglru_base, "cgroup");
+	return kobject_add(&state->kobj, &state->parent->kobj, "%s", name);
+}
+
+/**
+ * mglru_sysfs_remove_state - remove the directory of a cgroup
+ * @state: the cgroup's state; nothing is done if it has no directory
+ *
+ * Context: process context, the life lock is held. Sleeps until nobody reads
+ * or writes a file of the directory.
+ */
+void mglru_sysfs_remove_state(struct mglru_memcg *state)
+{
+	if (mglru_sysfs_has_state(state))
+		kobject_del(&state->kobj);
+}
+
+/**
+ * mglru_sysfs_is_reserved - would a cgroup's name clash with our files
+ * @name: the name
+ */
+bool mglru_sysfs_is_reserved(const char *name)
+{
+	return str_has_prefix(name, MGLRU_RESERVED);
+}
+
+static ssize_t available_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	unsigned int policy;
+	int len = 0;
+
+	for (policy = 0; policy < MGLRU_NR_PLACEMENTS; policy++)
+		if (!mglru_policy_unavailable(policy, NULL, 0))
+			len += sysfs_emit_at(buf, len, "%s\n", mglru_policy_name(policy));
+	return len;
+}
+
+static ssize_t unavailable_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	unsigned int policy;
+	const char *why;
+	char reason[96];
+	int len = 0;
+
+	for (policy = 0; policy < MGLRU_NR_PLACEMENTS; policy++) {
+		why = mglru_policy_unavailable(policy, reason, sizeof(reason));
+		if (why)
+			len += sysfs_emit_at(buf, len, "%s: %s\n", mglru_policy_name(policy), why);
+	}
+	return len + mglru_policy_show_modifiers(buf, len);
+}
+
+static int mglru_hook_show(const struct mglru_hook *hook, unsigned int users, char *buf, int len)
+{
+	int error = READ_ONCE(hook->error);
+
+	if (hook->state == MGLRU_HOOK_UNKNOWN)
+		return 0;
+	if (error)
+		return sysfs_emit_at(buf, len, "%s ftrace %s %u (%s)\n", hook->func,
+				     mglru_hook_state_name(hook), users,
+				     mglru_hook_strerror(error));
+	return sysfs_emit_at(buf, len, "%s ftrace %s %u\n", hook->func,
+			     mglru_hook_state_name(hook), users);
+}
+
+static ssize_t hooks_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	unsigned int i;
+	int len = 0;
+
+	if (!mglru_is_enabled())
+		len += sysfs_emit_at(buf, len, "# the multi-gen LRU is switched off (/sys/kernel/mm/lru_gen/enabled): policies stay set and do nothing\n");
+	for (i = 0; i < MGLRU_NR_HOOKS; i++)
+		len += mglru_hook_show(mglru_hooks[i], mglru_memcg_users(BIT(i)), buf, len);
+	for (i = 0; i < MGLRU_NR_LIFE_HOOKS; i++)
+		len += mglru_hook_show(mglru_life_hooks[i], 1, buf, len);
+	return len;
+}
+
+static struct kobj_attribute mglru_available_attr = __ATTR_RO(available);
+static struct kobj_attribute mglru_unavailable_attr = __ATTR_RO(unavailable);
+static struct kobj_attribute mglru_hooks_attr = __ATTR_RO(hooks);
+
+static const struct attribute *const mglru_base_attrs[] = {
+	&mglru_available_attr.attr,
+	&mglru_unavailable_attr.attr,
+	&mglru_hooks_attr.attr,
+	NULL,
+};
+
+/**
+ * mglru_sysfs_init - make /sys/kernel/mglru_policy and the files in it
+ *
+ * Context: process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int mglru_sysfs_init(void)
+{
+	int err;
+
+	mglru_base = kobject_create_and_add("mglru_policy", kernel_kobj);
+	if (!mglru_base)
+		return -ENOMEM;
+	err = sysfs_create_files(mglru_base, mglru_base_attrs);
+	if (err)
+		kobject_put(mglru_base);
+	return err;
+}
+
+/**
+ * mglru_sysfs_exit - remove it; the cgroups' directories have gone before
+ *
+ * Context: process context. Sleeps until nobody reads a file.
+ */
+void mglru_sysfs_exit(void)
+{
+	kobject_put(mglru_base);
+}
