@@ -24,7 +24,8 @@
 
 static const char usage[] =
 	"PRESSURE-FILE --size BYTES [--passes 4] [--readahead] [--seed 1] [--step]\n"
-	"  --size       bytes of PRESSURE-FILE to read() after every pass but the last\n"
+	"  --size       bytes to read() after every pass but the last, each time the next ones of\n"
+	"               PRESSURE-FILE\n"
 	"  --readahead  bring the whole binary in by readahead(2) first\n"
 	"  --step       at every pass boundary wait for a line on stdin";
 
@@ -56,13 +57,13 @@ static void call_text(struct rng *rng)
 	}
 }
 
-static void read_pressure(int fd, unsigned long size)
+static void read_pressure(int fd, unsigned long start, unsigned long size)
 {
 	static unsigned long buf[(128 << 10) / sizeof(unsigned long)];
-	unsigned long off = 0, i;
+	unsigned long off = start, end = start + size, i;
 
-	while (off < size) {
-		size_t want = size - off < sizeof(buf) ? size - off : sizeof(buf);
+	while (off < end) {
+		size_t want = end - off < sizeof(buf) ? end - off : sizeof(buf);
 		ssize_t n = pread(fd, buf, want, off);
 
 		if (n < 0 && errno == EINTR)
@@ -155,7 +156,7 @@ int main(int argc, char **argv)
 		     text_pages_end - text_pages, TEXT_PAGES);
 
 	rng_seed(&rng, seed);
-	fd = open_data(argv[optind], size);
+	fd = open_data(argv[optind], size * (passes - 1));
 	if (ra)
 		readahead_text();
 	resident = text_resident();
@@ -167,7 +168,7 @@ int main(int argc, char **argv)
 		if (pass == passes)
 			return 0;
 		if (pass)
-			read_pressure(fd, size);
+			read_pressure(fd, (pass - 1) * size, size);
 		resident = text_resident();
 		before = majflt_now();
 		call_text(&rng);

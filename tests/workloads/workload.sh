@@ -54,7 +54,7 @@ workload_enable_memory() {
 		workload_die "no memory controller in $dir/cgroup.controllers; mount cgroup v2 there (boot with systemd.unified_cgroup_hierarchy=1) or set CGROUP_ROOT"
 	local IFS=/
 	for part in $1; do
-		[ -d "$dir" ] || mkdir "$dir" || workload_die "cannot make the cgroup $dir"
+		[ -d "$dir" ] || workload_die "no cgroup $dir; make it first, only the last part of --cgroup is made here"
 		if ! grep -qw memory "$dir/cgroup.subtree_control"; then
 			echo +memory >"$dir/cgroup.subtree_control" ||
 				workload_die "cannot enable memory in $dir/cgroup.subtree_control; no process may live in that group itself"
@@ -89,8 +89,21 @@ workload_data() {
 	"$WORKLOAD_BIN/mkdata" "$wl_file" "$1" || workload_die "could not make $wl_file"
 }
 
-# The kernel adds up per-CPU counts when 64 a CPU are pending, and every 2 s what is left. The run is held.
-workload_settle() { sleep 2.2; sleep 0.1; }
+# memory.stat is brought up to date when more than 64 events a CPU are pending, else by a flush every 2 s (2.26 s
+# with the timer wheel's rounding). The flush hangs on a deferrable timer, which an idle CPU does not wake for,
+# so let every CPU see a tick; then the flusher needs a moment to run. The workload stands still meanwhile.
+workload_settle() {
+	local cpu pids=()
+	sleep 2.3
+	for cpu in /sys/devices/system/cpu/cpu[0-9]*; do
+		# shellcheck disable=SC2016 # for the inner shell
+		taskset -c "${cpu##*cpu}" "$BASH" -c 'end=$((${EPOCHREALTIME//[!0-9]/} + 20000))
+			while ((${EPOCHREALTIME//[!0-9]/} < end)); do :; done' 2>/dev/null &
+		pids+=($!)
+	done
+	wait "${pids[@]}" || : # an offline CPU has no ticks and nothing pending
+	sleep 0.1
+}
 
 # Counters now, a "name value" a line: the cgroup's and, as proc_*, the process's own.
 workload_snapshot() {
@@ -148,7 +161,7 @@ workload_lost() {
 	wait "$wl_pid" || status=$?
 	wl_pid=
 	oom=$(grep -w oom_kill "$wl_dir/memory.events")
-	workload_die "the workload ended at pass ${1:-0} of $wl_total with status $status (${oom:-no memory.events})"
+	workload_die "the workload ended with $(($1 < 0 ? 0 : $1)) of $wl_total passes finished, status $status (${oom:-no memory.events})"
 }
 
 # Run "$@" in the cgroup, stopping at every pass boundary, until wl_total passes are done. Measuring begins
@@ -156,6 +169,9 @@ workload_lost() {
 workload_drive() {
 	local at=-1 n word first='' prev='' now='' counters
 
+	for n in "${!wl_commands[@]}"; do
+		[ "$n" -le "$wl_total" ] || workload_die "--at $n: this run ends with $wl_total passes finished"
+	done
 	coproc WL { exec "$WORKLOAD_BIN/run-in-cgroup" "$wl_dir" "$@"; }
 	# shellcheck disable=SC2153 # coproc sets WL_PID
 	wl_pid=$WL_PID
@@ -195,10 +211,20 @@ workload_a() {
 		--step "${exec[@]}"
 }
 
+# Copy the binary, by the command prefix "$@" if any. A write makes a folio as large as itself, and a large
+# folio is marked accessed once for each page table entry: it protects itself. Writes of 4 KiB make small ones.
+workload_copy_text() {
+	"$@" dd if="$WORKLOAD_BIN/text-$wl_text" of="$wl_copy" bs=4k status=none ||
+		workload_die "cannot copy text-$wl_text to $wl_copy"
+	chmod +x "$wl_copy"
+}
+
 workload_b() {
 	local text=$WORKLOAD_BIN/text-$wl_text ra=()
 	[ -x "$text" ] || workload_die "no program $text: --text takes 8M or 16M"
-	workload_data "$wl_pressure"
+	[ "$wl_passes" -gt 1 ] || workload_die "--passes $wl_passes: B measures after pass 1, so give 2 or more"
+	# Every pass reads new bytes, or the stream itself would refault and drown the text's refaults.
+	workload_data "$((${wl_pressure%[KMG]} * (wl_passes - 1)))${wl_pressure##*[0-9]}"
 	wl_copy=$DATA/mglru-text-$wl_text.$$
 	case $wl_case in
 	ra) ra=(--readahead) ;;
@@ -207,12 +233,12 @@ workload_b() {
 	esac
 	wl_warm=1 wl_total=$wl_passes
 	wl_line+=" case=$wl_case text=$wl_text pressure=$wl_pressure passes=$wl_passes seed=$wl_seed"
-	# This copy also brings cp and the original in, charged to the caller.
+	# This copy also brings dd and the original in, charged to the caller.
 	workload_drop_caches
-	cp "$text" "$wl_copy" || workload_die "cannot copy $text to $DATA"
+	workload_copy_text
 	if [ "$wl_case" = cp ]; then
 		rm "$wl_copy"
-		"$WORKLOAD_BIN/run-in-cgroup" "$wl_dir" cp "$text" "$wl_copy" || workload_die "cannot copy $text to $DATA"
+		workload_copy_text "$WORKLOAD_BIN/run-in-cgroup" "$wl_dir"
 		sync
 	else
 		workload_drop_caches
@@ -229,10 +255,21 @@ workload_c() {
 		--warm "$wl_warm_pages" --pages "$wl_pages" --passes "$wl_passes" --seed "$wl_seed" --step
 }
 
-workload_need() { [ $# -gt 1 ] || { workload_note "$1 needs a value; see --help"; exit 2; }; }
+# Check that option $1 has a value, and of the right kind.
+workload_value() {
+	local kind='^.+$' what='a value'
+	case $1 in
+	--limit | --file | --stride | --text | --pressure | --run) kind='^[1-9][0-9]*[KMG]?$' what='a size such as 40M' ;;
+	--passes | --readers | --pages) kind='^[1-9][0-9]*$' what='a number above 0' ;;
+	--warm | --seed) kind='^(0|[1-9][0-9]*)$' what='a number' ;;
+	--at) kind='^(0|[1-9][0-9]*)=.+$' what='PASSES=COMMAND' ;;
+	esac
+	[[ ${2-} =~ $kind ]] || { workload_note "$1 \"${2-}\": give $what; see --help"; exit 2; }
+}
 
-workload_run() (
-	local which=${1-} here
+# Ends the shell it runs in: for a script that sources this file there is workload_run.
+workload_main() {
+	local which=${1-} here lru_gen
 	wl_pid='' wl_made='' wl_ra_old='' wl_ra_file='' wl_copy='' wl_at='' wl_dir=''
 	wl_limit='' wl_size='' wl_stride=64K wl_warm=4 wl_passes='' wl_exec='' wl_per_pass='' wl_setup=''
 	wl_text=8M wl_case=ra wl_pressure=48M wl_seed=1
@@ -254,14 +291,12 @@ workload_run() (
 		--per-pass) wl_per_pass=1; shift; continue ;;
 		--exec) wl_exec='exec'; shift; continue ;;
 		esac
-		workload_need "$@"
+		workload_value "$@"
 		case $which:$1 in
 		?:--limit) wl_limit=$2 ;;
 		?:--cgroup) wl_cgroup=${2#/} ;;
 		?:--setup) wl_setup=$2 ;;
-		?:--at)
-			[[ $2 =~ ^[0-9]+= ]] || { workload_note "--at $2: give N=COMMAND"; exit 2; }
-			wl_commands[${2%%=*}]+=${wl_commands[${2%%=*}]:+ && }${2#*=} ;;
+		?:--at) wl_commands[${2%%=*}]+=${wl_commands[${2%%=*}]:+ && }${2#*=} ;;
 		?:--passes) wl_passes=$2 ;;
 		[AC]:--file) wl_size=$2 ;;
 		A:--stride) wl_stride=$2 ;;
@@ -285,17 +320,28 @@ workload_run() (
 	[ -x "$WORKLOAD_BIN/run-in-cgroup" ] ||
 		workload_die "no programs in $WORKLOAD_BIN; build them (make -C $here OUT=DIR) and set WORKLOAD_BIN=DIR"
 	trap workload_cleanup EXIT
+	# A workload that died must be reported, not take this shell with it.
+	trap : PIPE
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
 	workload_cgroup
 	workload_readahead
-	wl_line="workload=$which lru_gen=$(cat /sys/kernel/mm/lru_gen/enabled 2>/dev/null || echo none) limit=$wl_limit"
+	lru_gen=$(cat /sys/kernel/mm/lru_gen/enabled 2>/dev/null) || lru_gen=none
+	[[ $lru_gen = *[13579bdf] ]] || workload_note "the multi-gen LRU is off (lru_gen/enabled: $lru_gen)"
+	wl_line="workload=$which kernel=$(uname -r) lru_gen=$lru_gen limit=$wl_limit"
 	[ -z "$wl_setup" ] || workload_command "$wl_setup"
 	case $which in
 	A) workload_a ;;
 	B) workload_b ;;
 	C) workload_c ;;
 	esac
+	exit
+}
+
+workload_run() (
+	workload_main "$@"
 )
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-	workload_run "$@"
+	workload_main "$@"
 fi
