@@ -357,7 +357,7 @@ int mglru_memcg_set(struct mglru_memcg *state, unsigned int policy)
 	int err;
 
 	if (policy == MGLRU_INHERIT && mglru_memcg_is_root(state)) {
-		pr_warn_ratelimited("the root has no parent to inherit from; write a policy, or original\n");
+		pr_warn("the root has no parent to inherit from; write a policy, or original\n");
 		return -EINVAL;
 	}
 

@@ -160,7 +160,7 @@ const char *mglru_policy_name(unsigned int policy)
 static int mglru_policy_reject(const char *where, const char *word, size_t len,
 			       int error, const char *why)
 {
-	pr_warn_ratelimited("%s: '%*pE'%s: %s\n", where,
+	pr_warn("%s: '%*pE'%s: %s\n", where,
 			    (int)min_t(size_t, len, MGLRU_LOG_WORD), word,
 			    len > MGLRU_LOG_WORD ? "..." : "", why);
 	return error;
@@ -212,7 +212,7 @@ int mglru_policy_show_modifiers(char *buf, int len)
  * mglru_policy_parse - read a policy value
  * @buf: what was written; one newline at its end is ignored
  * @len: its length in bytes
- * @where: what it is for, for the log
+ * @where: what it is for, for the log; fit to be printed
  *
  * Return: the policy value or MGLRU_INHERIT; -EINVAL if it is no policy,
  * -EOPNOTSUPP if it is one that cannot be had on this kernel. The kernel log

@@ -36,9 +36,14 @@ static ssize_t mglru_asked_show(struct kobject *kobj, struct kobj_attribute *att
 static ssize_t mglru_asked_store(struct kobject *kobj, struct kobj_attribute *attr,
 				 const char *buf, size_t len)
 {
+	char where[64];
 	int policy, err;
 
-	policy = mglru_policy_parse(buf, len, attr->attr.name);
+	/* A cgroup's name is its user's choice: escape it. */
+	snprintf(where, sizeof(where), "%*pE/%s",
+		 (int)min_t(size_t, strlen(kobject_name(kobj)), 24),
+		 kobject_name(kobj), attr->attr.name);
+	policy = mglru_policy_parse(buf, len, where);
 	if (policy < 0)
 		return policy;
 	err = mglru_memcg_set(mglru_state(kobj), policy);
