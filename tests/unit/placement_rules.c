@@ -169,7 +169,7 @@ static bool rule_agrees(unsigned int r)
 
 				if (got == want)
 					continue;
-				printf("# flags 0x%02x, seqs %lu to %lu: %lu, the kernel says %lu\n",
+				printf("# flags 0x%02x, seqs %lu to %lu: %lu, the kernel: %lu\n",
 				       f, min_seq, max_seq, got, want);
 				good = false;
 			}
@@ -225,6 +225,13 @@ static bool stat_names_are_keys(void)
 	return ARRAY_SIZE(names) == MGLRU_NR_STATS;
 }
 
+static bool policy_values_fit(void)
+{
+	unsigned int last = MGLRU_NR_PLACEMENTS - 1, all = MGLRU_POLICY_MASK;
+
+	return last <= MGLRU_PLACEMENT_MASK && last <= all && all < MGLRU_INHERIT;
+}
+
 int main(void)
 {
 	unsigned int r;
@@ -235,8 +242,7 @@ int main(void)
 	result(ARRAY_SIZE(rules) == MGLRU_NR_ADD_RULES - 1, "every rule is tried", "");
 	result(ages_are_in_range(), "ages are 1 to 4", "");
 	result(seq_is_clamped(), "no generation is older than the oldest", "");
-	result(MGLRU_INHERIT > MGLRU_POLICY_MASK &&
-	       (unsigned int)MGLRU_NR_PLACEMENTS <= MGLRU_PLACEMENT_MASK + 1, "policy values fit their masks", "");
+	result(policy_values_fit(), "policy values fit their masks", "");
 	result(stat_names_are_keys(), "counters have keys", "");
 	return failed;
 }
