@@ -106,6 +106,8 @@ write_error() {
 # hook_state FUNCTION: attached, idle, failed, or nothing.
 hook_state() { awk -v f="$1" '$1 == f {print $3}' $MGLRU/hooks; }
 
+hook_is() { [ "$(hook_state "$1")" = "$2" ]; }
+
 # What ftrace itself says: which of our functions are redirected or observed.
 enabled_functions() {
 	grep -E "$OUR_FUNCTIONS" $TRACING/enabled_functions | awk '{print $1}' | sort | tr '\n' ' '
@@ -124,6 +126,25 @@ wait_for() {
 		sleep 0.2
 	done
 }
+
+# fault_in NAME: a process in the cgroup that touches some megabytes of memory.
+fault_in() {
+	(echo $BASHPID >"$CGROOT/$(cgpath "$1")/cgroup.procs" &&
+		exec dd if=/dev/zero of=/dev/null bs=4M count=1 status=none)
+}
+
+# decisions NAME: how many the module has taken for the cgroup.
+decisions() { awk '/^(add|refs)_/ {n += $2} END {print n + 0}' "$(mdir "$1")/mglru.stat"; }
+
+# load_error [PARAMETER...]: why loading fails, strerror's words; 0 if it does not.
+load_error() {
+	local e
+	e=$(LC_ALL=C; export LC_ALL; load "$@" 2>&1) && { echo 0; return; }
+	echo "${e##*: }"
+}
+
+# Since log_mark, the kernel has not complained.
+log_clean() { ! log_has 'WARNING: |BUG: |Oops: |cut here|general protection|Call Trace:'; }
 
 cleanup_cgroups() {
 	local d
