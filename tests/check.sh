@@ -137,6 +137,21 @@ licence_tags() {
 	return "$bad"
 }
 
+# The README's links lead somewhere, and it stays short.
+readme() {
+	local link bad=0 lines
+
+	lines=$(wc -l <README.md)
+	((lines < 250)) || { echo "README.md has $lines lines; 249 are allowed"; bad=1; }
+	while IFS= read -r link; do
+		[ -e "$link" ] || { echo "README.md: the link to $link leads nowhere"; bad=1; }
+	done < <(grep -oE '\]\([^):]+\)' README.md | tr -d '()]')
+	while IFS= read -r link; do
+		make -n "$link" >/dev/null 2>&1 || { echo "README.md: there is no \"make $link\""; bad=1; }
+	done < <(sed -nE 's/^[^#]*`make ([a-z]+).*/\1/p' README.md | sort -u)
+	return "$bad"
+}
+
 file_sizes() {
 	local f lines bad=0
 
@@ -267,6 +282,7 @@ echo "KTAP version 1"
 need_root
 check "licence tags" licence_tags
 check "C files of at most $MAX_LINES lines" file_sizes
+check "README" readme
 check "shellcheck" run_shellcheck
 BUILT=
 for s in $SERIES; do
