@@ -255,6 +255,8 @@ run_jobs() {
 			kill -0 "${PID[i]}" 2>/dev/null && continue
 			rc=0
 			wait "${PID[i]}" || rc=$?
+			# Whatever it left behind.
+			kill -KILL -- "-${PID[i]}" 2>/dev/null
 			unset "PID[i]"
 			free=$((free + (SLOTS_OF[i] < SLOTS ? SLOTS_OF[i] : SLOTS)))
 			end_job "$i" "$rc"
