@@ -56,6 +56,7 @@ enum mglru_fault_rule {
 	MGLRU_FAULT_NATIVE,
 	MGLRU_FAULT_ACTIVATE,	/* PG_active, always */
 	MGLRU_FAULT_ACCESS,	/* PG_active if workingset, else accessed once */
+	MGLRU_FAULT_ONCE,	/* accessed once, always */
 };
 
 /*

@@ -41,9 +41,9 @@ const struct mglru_policy_desc mglru_policies[MGLRU_PLACEMENT_MASK + 1] = {
 	},
 	[MGLRU_FAULT_YOUNGEST] = {
 		.name = "fault_youngest",
-		.fault = MGLRU_FAULT_ACCESS,
+		.fault = MGLRU_FAULT_ONCE,
 		.add = MGLRU_ADD_YOUNGEST,
-		.refs = MGLRU_REFS_NATIVE,
+		.refs = MGLRU_REFS_7_2,
 	},
 	[MGLRU_READAHEAD_CREDIT] = {
 		.name = "readahead_credit",

@@ -114,7 +114,7 @@ test_removed_cgroup_with_policy() {
 	set_policy a fault_youngest
 	rmdir "$CGROOT/$(cgpath a)"
 	ok "its directory goes" wait_for 10 test ! -e "$(mdir a)"
-	ok "its hooks go" wait_for 10 test "$(hook_state folio_add_lru)" = idle
+	ok "its hooks go" wait_for 10 hook_is folio_add_lru idle
 	cg a
 	is "a new one of the same name" inherit "$(asked a)"
 	set_policy a fault_youngest

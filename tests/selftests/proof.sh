@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+# For the proof-*.sh: run a workload under a policy, in a guest that counts
+# instructions, and print a table; the stock kernel without the module comes
+# first. Source after lib.sh.
+
+RUNS=${RUNS:-3}
+WORKLOAD=${WORKLOAD:-$(dirname "$0")/../workloads/workload.sh}
+RESULTS=()
+
+[ "$CGV" = 2 ] || skip_all "the workloads need cgroup v2"
+
+value() { sed -n "s/.*\<$2=\([0-9]*\).*/\1/p" <<<"$1"; }
+
+# measure POLICY COLUMN LOW HIGH WORKLOAD ARGS...: RUNS runs; each must have COLUMN
+# between LOW and HIGH. POLICY stock: without the module. The runs of B and C have
+# the same seed: another one moves the counters by some 10 %, which would hide what
+# a policy does; what is left between runs is the kernel's own scatter.
+measure() {
+	local policy=$1 column=$2 low=$3 high=$4 run line v setup=:
+	shift 4
+	if [ "$policy" = stock ]; then
+		loaded && unload
+	else
+		loaded || load || { fail "cannot load the module"; return; }
+		setup="echo $policy >$MGLRU/cgroup/\$WORKLOAD_CGROUP/mglru.policy"
+	fi
+	RESULTS=()
+	for run in $(seq "$RUNS"); do
+		if ! line=$("$WORKLOAD" "$@" --setup "$setup" 2>"/tmp/workload.$$"); then
+			fail "$policy, run $run: $(tail -n 1 "/tmp/workload.$$")"
+			continue
+		fi
+		v=$(value "$line" "$column")
+		say "$(printf '%-17s run %s  refault_file %7s  pgmajfault %6s  text_majflt %4s  sys %6s ms  (%s)' \
+			"$policy" "$run" "$(value "$line" refault_file)" "$(value "$line" pgmajfault)" \
+			"$(value "$line" text_majflt)" "$(value "$line" sys_ms)" "$*")"
+		echo "RESULT series=${SERIES:-$(uname -r)} policy=$policy run=$run $line"
+		RESULTS+=("${v:-none}")
+		between "$policy, run $run: $column" "$low" "$high" "${v:-none}"
+	done
+}
+
+# The middle one, or "none".
+median() {
+	[ $# -gt 0 ] || { echo none; return; }
+	printf '%s\n' "$@" | sort -n | sed -n "$((($# + 1) / 2))p"
+}
