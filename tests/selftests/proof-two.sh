@@ -21,13 +21,17 @@ esac
 test_side_by_side() {
 	local a b
 	need_module
-	# The data file first, so that neither waits for the other to make it.
-	"$WORKLOAD" "${W[@]}" >/tmp/two.first 2>&1 || fail "first run: $(tail -n 1 /tmp/two.first)"
+	# A file each: page cache belongs to the cgroup that touched it first.
+	export DATA=${DATA:-/data}
+	mkdir -p "$DATA/one" "$DATA/two"
+	DATA=$DATA/one "$WORKLOAD" "${W[@]}" >/tmp/two.first 2>&1 ||
+		fail "first run: $(tail -n 1 /tmp/two.first)"
 	cg; cg one; cg two
 	set_policy two fault_youngest
-	"$WORKLOAD" "${W[@]}" --cgroup "$(cgpath one)" >/tmp/two.one 2>/dev/null &
-	"$WORKLOAD" "${W[@]}" --cgroup "$(cgpath two)" >/tmp/two.two 2>/dev/null
+	DATA=$DATA/one "$WORKLOAD" "${W[@]}" --cgroup "$(cgpath one)" >/tmp/two.one 2>/dev/null &
+	DATA=$DATA/two "$WORKLOAD" "${W[@]}" --cgroup "$(cgpath two)" >/tmp/two.two 2>/dev/null
 	wait
+	rm -rf "$DATA/one" "$DATA/two"
 	a=$(value "$(</tmp/two.one)" $COLUMN) b=$(value "$(</tmp/two.two)" $COLUMN)
 	say "$COLUMN: at original ${a:-none}, at fault_youngest ${b:-none}, original alone before $(value "$(</tmp/two.first)" $COLUMN)"
 	# shellcheck disable=SC2086 # two words
