@@ -85,6 +85,7 @@ test_directory_at_once() {
 			subtree p -memory
 		fi
 		rmdir "$(cgdir p/x)"
+		ok "goes after rmdir ($i)" wait_for 10 test ! -e "$(mdir p/x)"
 	done
 	ok "no hook is left" wait_for 10 hook_is folio_add_lru idle
 }
