@@ -58,7 +58,6 @@ begin_load() {
 		return 1
 	fi
 	loop reclaim
-	loop reclaim
 }
 
 decided_more_than() { [ "$(decisions work)" -gt "$1" ]; }
