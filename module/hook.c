@@ -131,9 +131,9 @@ static const char *mglru_hook_remedy(int error)
 	switch (error) {
 	case -ENOENT:
 	case -ENXIO:
-		return "this kernel build cannot be served; see the list of supported kernels in the README";
+		return "this kernel build cannot be served, see the README";
 	case -EBUSY:
-		return "look for it in enabled_functions of tracefs (flags I, D, M), and unload or disable its holder";
+		return "find its holder in tracefs/enabled_functions and disable it";
 	case -EPERM:
 		return "write 1 to /proc/sys/kernel/ftrace_enabled";
 	case -ENODEV:

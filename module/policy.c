@@ -160,9 +160,8 @@ const char *mglru_policy_name(unsigned int policy)
 static int mglru_policy_reject(const char *where, const char *word, size_t len,
 			       int error, const char *why)
 {
-	pr_warn("%s: '%*pE'%s: %s\n", where,
-			    (int)min_t(size_t, len, MGLRU_LOG_WORD), word,
-			    len > MGLRU_LOG_WORD ? "..." : "", why);
+	pr_warn("%s: '%*pE'%s: %s\n", where, (int)min_t(size_t, len, MGLRU_LOG_WORD),
+		word, len > MGLRU_LOG_WORD ? "..." : "", why);
 	return error;
 }
 

@@ -188,7 +188,9 @@ static ssize_t hooks_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 	int len = 0;
 
 	if (!mglru_is_enabled())
-		len += sysfs_emit_at(buf, len, "# the multi-gen LRU is switched off (/sys/kernel/mm/lru_gen/enabled): policies stay set and do nothing\n");
+		len += sysfs_emit_at(buf, len, "# %s: %s\n",
+				     "the multi-gen LRU is switched off (/sys/kernel/mm/lru_gen/enabled)",
+				     "policies stay set and do nothing");
 	for (i = 0; i < MGLRU_NR_HOOKS; i++)
 		len += mglru_hook_show(mglru_hooks[i], mglru_memcg_users(BIT(i)), buf, len);
 	for (i = 0; i < MGLRU_NR_LIFE_HOOKS; i++)

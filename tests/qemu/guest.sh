@@ -53,6 +53,7 @@ test_disk() {
 	cp -a "$TESTS_DIR/." "$tree/tests/"
 	rm -rf "$tree/tests/qemu"
 	[ ! -d "$TOP/tools" ] || cp -a "$TOP/tools" "$tree/tools"
+	[ ! -d "$TOP/sysfs-doc" ] || cp -a "$TOP/sysfs-doc" "$tree/sysfs-doc"
 	if [ "$MODULE" = 1 ]; then
 		cp "$BUILD/$SERIES/mglru_policy.ko" "$tree/" || return
 		cp "$BUILD/$SERIES/modules/"*.ko "$tree/modules/" 2>/dev/null || :

@@ -22,7 +22,7 @@ test_no_hook_after_a_policy_was_used() {
 	need_module
 	cg a
 	set_policy a fault_youngest
-	ok "attached meanwhile" grep -q '^folio_add_lru ' $TRACING/enabled_functions
+	ok "attached meanwhile" grep -q '^folio_add_lru ' "$TRACING/enabled_functions"
 	set_policy a original
 	is "functions that ftrace holds" "$OBSERVERS" "$(enabled_functions)"
 }

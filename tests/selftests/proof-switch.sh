@@ -36,13 +36,13 @@ case ${SERIES:-$(uname -r)} in
 esac
 
 test_c_to_fault_youngest() {
-	switched pgmajfault 3 $LOSES fault_youngest : "${C[@]}"
+	switched pgmajfault 3 "$LOSES" fault_youngest : "${C[@]}"
 	between "pass 3 under $LOSES" 130 260 "${PASS[3]:-none}"
 	between "pass 5, the second under fault_youngest" 0 75 "${PASS[5]:-none}"
 }
 
 test_c_from_fault_youngest() {
-	switched pgmajfault 3 fault_youngest $LOSES : "${C[@]}"
+	switched pgmajfault 3 fault_youngest "$LOSES" : "${C[@]}"
 	between "pass 3 under fault_youngest" 0 75 "${PASS[3]:-none}"
 	between "pass 5, the second under $LOSES" 130 260 "${PASS[5]:-none}"
 }
