@@ -32,8 +32,8 @@ test_side_by_side() {
 	DATA=$DATA/two "$WORKLOAD" "${W[@]}" --cgroup "$(cgpath two)" >/tmp/two.two 2>/dev/null
 	wait
 	rm -rf "$DATA/one" "$DATA/two"
-	a=$(value "$(</tmp/two.one)" $COLUMN) b=$(value "$(</tmp/two.two)" $COLUMN)
-	say "$COLUMN: at original ${a:-none}, at fault_youngest ${b:-none}, original alone before $(value "$(</tmp/two.first)" $COLUMN)"
+	a=$(value "$(</tmp/two.one)" "$COLUMN") b=$(value "$(</tmp/two.two)" "$COLUMN")
+	say "$COLUMN: at original ${a:-none}, at fault_youngest ${b:-none}, original alone before $(value "$(</tmp/two.first)" "$COLUMN")"
 	# shellcheck disable=SC2086 # two words
 	between "the neighbour at original" $ORIGINAL "${a:-none}"
 	# shellcheck disable=SC2086
