@@ -87,23 +87,13 @@ static void mglru_evict(struct mglru_memcg *top)
 	}
 }
 
-static struct mglru_memcg *mglru_namesake(struct mglru_memcg *parent, const char *name)
-{
-	struct mglru_memcg *pos;
-
-	list_for_each_entry(pos, &parent->children, sibling)
-		if (mglru_sysfs_has_state(pos) && !strcmp(kobject_name(&pos->kobj), name))
-			return pos;
-	return NULL;
-}
-
 /*
  * Free the name for a newcomer. Its former holder is dying, or was renamed (v1
  * allows that, and nobody tells us): then give it its present name.
  */
 static int mglru_clear_name(struct mglru_memcg *parent, const char *name, char *buf)
 {
-	struct mglru_memcg *other = mglru_namesake(parent, name);
+	struct mglru_memcg *other = mglru_sysfs_find_state(parent, name);
 	int err;
 
 	if (!other)
@@ -115,7 +105,7 @@ static int mglru_clear_name(struct mglru_memcg *parent, const char *name, char *
 	err = mglru_cgroup_name(other->css, buf, NAME_MAX + 2);
 	if (err)
 		return err;
-	if (!strcmp(buf, name) || mglru_namesake(parent, buf))
+	if (mglru_sysfs_is_reserved(buf) || mglru_sysfs_find_state(parent, buf))
 		return -EEXIST;
 	return kobject_rename(&other->kobj, buf);
 }

@@ -121,6 +121,29 @@ int mglru_sysfs_add_state(struct mglru_memcg *state, const char *name)
 }
 
 /**
+ * mglru_sysfs_find_state - whose directory has a name
+ * @parent: state of the parent cgroup, which has a directory
+ * @name: the name; not one of our files
+ *
+ * By the tree that kernfs keeps: a scan of the children would make the creation
+ * of many cgroups in one place quadratic.
+ *
+ * Context: process context, the life lock is held, which keeps the state.
+ * Return: the state, NULL if the name is free.
+ */
+struct mglru_memcg *mglru_sysfs_find_state(struct mglru_memcg *parent, const char *name)
+{
+	struct kernfs_node *kn = sysfs_get_dirent(parent->kobj.sd, name);
+	struct kobject *kobj;
+
+	if (!kn)
+		return NULL;
+	kobj = kn->priv;
+	sysfs_put(kn);
+	return mglru_state(kobj);
+}
+
+/**
  * mglru_sysfs_remove_state - remove the directory of a cgroup
  * @state: the cgroup's state; nothing is done if it has no directory
  *
