@@ -46,9 +46,6 @@ add_job() {
 	COMMAND+=("$(printf '%q ' "$@")")
 }
 
-# The documents that abi.sh compares with, for guests: their disk has tests/ alone.
-sysfs_doc() { cat "$TOP"/sysfs-doc/*; }
-
 # add_guest KIND NAME SERIES OPTIONS TEST...
 add_guest() {
 	local kind=$1 name=$2 series=$3 slots=2 cmd
@@ -56,8 +53,7 @@ add_guest() {
 
 	read -ra opts <<<"$4"
 	shift 4
-	cmd=(qemu/run.sh --series "$series" --out "$RESULTS/$name-$series" "${opts[@]}"
-		--env "SYSFS_DOC=$(sysfs_doc)")
+	cmd=(qemu/run.sh --series "$series" --out "$RESULTS/$name-$series" "${opts[@]}")
 	[ "$kind" = smp ] || { slots=1; cmd+=(--icount); }
 	add_job "$series $name" "$slots" "${WHY_NOT[$series]:-}" "${cmd[@]}" "$@"
 }
