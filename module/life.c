@@ -25,6 +25,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/delay.h>
 #include <linux/kernfs.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
@@ -286,15 +287,28 @@ static struct cgroup_subsys_state *mglru_root_css(void)
  * online during the walk are made by the hook, whether the walk sees them or
  * not; those that are not online yet must not be made by the walk, for if
  * css_online fails, no css_offline follows.
+ *
+ * Return: -EAGAIN if there was one of the latter that the hook has not made: it
+ * may have been inside css_online already when the hook was attached.
  */
 static int mglru_life_walk(struct cgroup_subsys_state *root)
 {
 	struct cgroup_subsys_state *pos;
+	bool again = false;
 	int err = 0;
 
 	rcu_read_lock();
 	css_for_each_descendant_pre(pos, root) {
-		if (!(READ_ONCE(pos->flags) & CSS_ONLINE) || !css_tryget_online(pos))
+		unsigned int flags = READ_ONCE(pos->flags);
+
+		/* RCU keeps the state, too. */
+		if ((flags & CSS_DYING) || mglru_memcg_of(pos))
+			continue;
+		if (!(flags & CSS_ONLINE)) {
+			again = true;
+			continue;
+		}
+		if (!css_tryget_online(pos))
 			continue;
 		rcu_read_unlock();
 		err = mglru_life_ensure(pos);
@@ -306,7 +320,7 @@ static int mglru_life_walk(struct cgroup_subsys_state *root)
 		err = 0;
 	}
 	rcu_read_unlock();
-	return err;
+	return err ?: again ? -EAGAIN : 0;
 }
 
 /**
@@ -351,7 +365,9 @@ int mglru_life_start(void)
 	err = mglru_hook_attach(&mglru_hook_online);
 	if (err)
 		goto stop;
-	err = mglru_life_walk(root);
+	/* A cgroup in the making becomes online or vanishes: this ends. */
+	while ((err = mglru_life_walk(root)) == -EAGAIN)
+		msleep(20);
 	if (err)
 		goto stop;
 	return 0;

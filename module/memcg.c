@@ -103,7 +103,7 @@ static bool mglru_slot_publish(struct mglru_memcg *state, bool first)
  * mglru_memcg_of - the state of a cgroup
  * @css: its memory controller state; the caller keeps it from being freed
  *
- * Context: the life lock is held, which keeps the state.
+ * Context: the life lock, or an RCU read side, keeps the state.
  * Return: the state, NULL if there is none (any more).
  */
 struct mglru_memcg *mglru_memcg_of(struct cgroup_subsys_state *css)
