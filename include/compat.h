@@ -90,24 +90,7 @@ static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
 #define MGLRU_SET_REFS_ARGS	folio
 #endif
 
-/* An ftrace site that is in use holds a CALL rel32, an idle one a NOP. */
-#define MGLRU_CALL_OPCODE	0xe8
-
-/**
- * mglru_call_target - where the CALL rel32 at an address leads
- * @ip: address of the instruction
- * @insn: its MCOUNT_INSN_SIZE bytes
- *
- * Return: the target, or 0 if @insn is no CALL rel32.
- */
-static inline unsigned long mglru_call_target(unsigned long ip, const u8 *insn)
-{
-	s32 rel;
-
-	if (insn[0] != MGLRU_CALL_OPCODE)
-		return 0;
-	memcpy(&rel, insn + 1, sizeof(rel));
-	return ip + MCOUNT_INSN_SIZE + rel;
-}
+/* What an ftrace site holds that nobody uses. */
+#define MGLRU_NOP5	{ 0x0f, 0x1f, 0x44, 0x00, 0x00 }
 
 #endif /* MGLRU_COMPAT_H */

@@ -33,6 +33,9 @@ static bool mglru_no_set_refs(MGLRU_SET_REFS_PROTO)
 
 DEFINE_STATIC_CALL(mglru_orig_set_refs, mglru_no_set_refs);
 
+/* Never counted: nothing here blocks, on PREEMPT_RT either. */
+static DEFINE_PER_CPU(long, mglru_set_refs_in_flight);
+
 /*
  * Stands in for lru_gen_set_refs().
  *
@@ -100,7 +103,8 @@ static void mglru_aim_set_refs(void *past)
 }
 
 struct mglru_hook mglru_hook_set_refs =
-	MGLRU_HOOK_REDIRECT("lru_gen_set_refs", mglru_set_refs_handler, mglru_aim_set_refs);
+	MGLRU_HOOK_REDIRECT("lru_gen_set_refs", mglru_set_refs_handler, mglru_aim_set_refs,
+			    mglru_set_refs_in_flight);
 
 #else
 

@@ -24,14 +24,18 @@
  *
  * Leaving is safe because unregister_ftrace_function() of a module's ops waits
  * for RCU tasks, rude and plain: nobody is left in the trampoline, the handler
- * or, preempted, in a replacement. Replacements that may sleep by themselves
- * have to be counted by their owner, see mglru_css_online().
+ * or, preempted, in a replacement. That does not cover a task that has blocked
+ * in a replacement: it is off the run queue, and so no holdout. Such calls are
+ * counted, see mglru_hook_enter().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/static_call.h>
 #include <linux/uaccess.h>
 
@@ -177,7 +181,7 @@ int mglru_hook_find(struct mglru_hook *hook)
 	/* By address: a name may stand for several functions. */
 	err = ftrace_set_filter_ip(&hook->ops, hook->ip, 0, 0);
 	if (err) {
-		err = err == -ENOMEM ? err : -ENXIO;
+		err = err == -EINVAL ? -ENXIO : err;
 		goto fail;
 	}
 	ftrace_set_filter_ip(&hook->ops, hook->ip, 1, 0);
@@ -194,32 +198,80 @@ fail:
 	return err;
 }
 
+/* Is the site in use, by whatever means? Idle, it holds the 5-byte NOP. */
+static bool mglru_hook_is_idle(const struct mglru_hook *hook)
+{
+	static const u8 nop[MCOUNT_INSN_SIZE] = MGLRU_NOP5;
+	u8 insn[MCOUNT_INSN_SIZE];
+
+	return !copy_from_kernel_nofault(insn, (void *)hook->ip, sizeof(insn)) &&
+	       !memcmp(insn, nop, sizeof(nop));
+}
+
+/* ftrace that has met an error refuses everything, a change of a filter too. */
+static bool mglru_ftrace_is_alive(unsigned long ip)
+{
+	static struct ftrace_ops unused;
+
+	if (ftrace_set_filter_ip(&unused, ip, 0, 0))
+		return false;
+	ftrace_set_filter_ip(&unused, ip, 1, 0);
+	return true;
+}
+
 /*
  * Registering can return 0 and do nothing: when patching the text failed,
  * ftrace warns, switches itself off and forgets to tell. So read the site. If
- * nobody else traces the function, the call has to lead to our own trampoline;
- * if somebody does, to whatever ftrace shares among us.
+ * nobody else traces the function, the call leads to our own trampoline; if
+ * somebody does, to whatever ftrace or BPF shares among us, and that it was
+ * told of us is shown by ftrace being alive.
  */
-static bool mglru_hook_is_live(const struct mglru_hook *hook, bool alone)
+static bool mglru_hook_is_live(const struct mglru_hook *hook)
 {
-	u8 insn[MCOUNT_INSN_SIZE];
-	unsigned long target;
-
-	if (copy_from_kernel_nofault(insn, (void *)hook->ip, sizeof(insn)))
-		return false;
-	target = mglru_call_target(hook->ip, insn);
-	if (alone && hook->ops.trampoline)
-		return target == hook->ops.trampoline;
-	return target;
+	return !mglru_hook_is_idle(hook) && mglru_ftrace_is_alive(hook->ip);
 }
 
-static bool mglru_hook_is_traced(const struct mglru_hook *hook)
+/*
+ * The kernel may go on calling us, so our text must never go away. While the
+ * module is in use a reference keeps it. While it is leaving nothing can: then
+ * a rmmod that does not return is better than what would follow.
+ */
+static void mglru_hook_stuck(struct mglru_hook *hook, int error)
 {
-	u8 insn[MCOUNT_INSN_SIZE];
+	if (hook->error)
+		return;
+	hook->error = error;
+	pr_emerg("cannot unhook %s: %s (error %d); the module stays until a reboot\n",
+		 hook->func, mglru_hook_strerror(error), error);
+	if (THIS_MODULE->state == MODULE_STATE_LIVE) {
+		__module_get(THIS_MODULE);
+		return;
+	}
+	for (;;)
+		schedule_timeout_uninterruptible(MAX_SCHEDULE_TIMEOUT);
+}
 
-	if (copy_from_kernel_nofault(insn, (void *)hook->ip, sizeof(insn)))
-		return true;
-	return mglru_call_target(hook->ip, insn);
+/*
+ * Wait for the calls that mglru_hook_enter() has counted. The hook is gone, so
+ * that the counters only fall: a sum that misses some of it is too high.
+ */
+static void mglru_hook_drain(const struct mglru_hook *hook)
+{
+	long sum;
+	int cpu;
+
+	if (!hook->in_flight)
+		return;
+	for (;;) {
+		sum = 0;
+		for_each_possible_cpu(cpu)
+			sum += READ_ONCE(*per_cpu_ptr(hook->in_flight, cpu));
+		if (!sum)
+			break;
+		msleep(20);
+	}
+	/* The last ones may be preempted behind the counter. */
+	synchronize_rcu_tasks();
 }
 
 /**
@@ -239,18 +291,16 @@ static bool mglru_hook_is_traced(const struct mglru_hook *hook)
  */
 int mglru_hook_attach(struct mglru_hook *hook)
 {
-	bool alone;
-	int err;
+	int err, ret;
 
 	if (hook->state == MGLRU_HOOK_ATTACHED)
 		return 0;
 	if (!hook->ip)
 		return mglru_hook_fail(hook, hook->error ?: -ENOENT);
 
-	alone = !mglru_hook_is_traced(hook);
 	err = ftrace_set_filter_ip(&hook->ops, hook->ip, 0, 0);
 	if (err)
-		return mglru_hook_fail(hook, err == -ENOMEM ? err : -ENXIO);
+		return mglru_hook_fail(hook, err == -EINVAL ? -ENXIO : err);
 
 	err = register_ftrace_function(&hook->ops);
 	if (err) {
@@ -260,7 +310,7 @@ int mglru_hook_attach(struct mglru_hook *hook)
 		goto clear_filter;
 	}
 
-	if (!mglru_hook_is_live(hook, alone)) {
+	if (!mglru_hook_is_live(hook)) {
 		err = -EIO;
 		goto unregister;
 	}
@@ -270,7 +320,13 @@ int mglru_hook_attach(struct mglru_hook *hook)
 	return 0;
 
 unregister:
-	unregister_ftrace_function(&hook->ops);
+	ret = unregister_ftrace_function(&hook->ops);
+	if (ret) {
+		hook->error = 0;
+		mglru_hook_stuck(hook, ret);
+		return mglru_hook_fail(hook, err);
+	}
+	mglru_hook_drain(hook);
 clear_filter:
 	/*
 	 * Take the address out instead of ftrace_free_filter(): on 6.12 an ops
@@ -284,10 +340,10 @@ clear_filter:
  * mglru_hook_detach - stop redirecting
  * @hook: the hook; nothing is done unless it is attached
  *
- * On return no task runs the handler, and none that has not slept by itself is
- * inside the replacement.
+ * On return no task runs the handler or is inside the replacement.
  *
- * Context: process context; sleeps for RCU tasks, 0.3 to 3 s under load.
+ * Context: process context; sleeps for RCU tasks, 0.3 to 3 s under load, and
+ * for calls that have blocked in the replacement.
  */
 void mglru_hook_detach(struct mglru_hook *hook)
 {
@@ -297,13 +353,10 @@ void mglru_hook_detach(struct mglru_hook *hook)
 		return;
 	err = unregister_ftrace_function(&hook->ops);
 	if (err) {
-		/* The kernel may still call us: never let the text go away. */
-		__module_get(THIS_MODULE);
-		pr_err("cannot unhook %s: error %d; the module stays loaded until a reboot\n",
-		       hook->func, err);
-		hook->error = err;
+		mglru_hook_stuck(hook, err);
 		return;
 	}
+	mglru_hook_drain(hook);
 	ftrace_set_filter_ip(&hook->ops, hook->ip, 1, 0);
 	hook->state = MGLRU_HOOK_IDLE;
 }

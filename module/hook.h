@@ -7,6 +7,7 @@
 #define MGLRU_HOOK_H
 
 #include <linux/ftrace.h>
+#include <linux/percpu.h>
 
 enum mglru_hook_state {
 	MGLRU_HOOK_UNKNOWN,	/* not looked for yet */
@@ -24,6 +25,8 @@ enum mglru_hook_state {
  *	the original.
  * @aim: points the static call, by which the replacement reaches the original,
  *	past the hook; NULL for a hook that only observes
+ * @in_flight: calls inside the replacement, counted by mglru_hook_enter() and
+ *	mglru_hook_leave(); NULL for a hook that only observes
  * @ip: address of the ftrace site, 0 if not found
  * @state: see &enum mglru_hook_state; changes under the caller's lock
  * @error: why @state is MGLRU_HOOK_FAILED, a negative errno
@@ -37,6 +40,7 @@ struct mglru_hook {
 	const char *func;
 	struct ftrace_ops ops;
 	void (*aim)(void *past);
+	long __percpu *in_flight;
 	unsigned long ip;
 	enum mglru_hook_state state;
 	int error;
@@ -46,7 +50,7 @@ struct mglru_hook {
  * PERMANENT: with it, kernel.ftrace_enabled=0 is refused while we are attached;
  * without it, it would silently turn policies off.
  */
-#define MGLRU_HOOK_REDIRECT(_func, _handler, _aim)			\
+#define MGLRU_HOOK_REDIRECT(_func, _handler, _aim, _in_flight)		\
 {									\
 	.func = (_func),						\
 	.ops = {							\
@@ -54,6 +58,7 @@ struct mglru_hook {
 		.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT, \
 	},								\
 	.aim = (_aim),							\
+	.in_flight = &(_in_flight),					\
 }
 
 #define MGLRU_HOOK_OBSERVE(_func, _handler)				\
@@ -63,6 +68,45 @@ struct mglru_hook {
 		.func = (_handler),					\
 		.flags = FTRACE_OPS_FL_PERMANENT,			\
 	},								\
+}
+
+/**
+ * mglru_hook_enter - a replacement that may block begins
+ * @in_flight: the hook's counter
+ *
+ * Detaching waits until as many calls have left as have entered. It has to be
+ * told of a replacement that may block, for RCU tasks does not wait for a task
+ * that has been off the CPU by itself. On PREEMPT_RT that is any replacement
+ * whose original takes a spinlock, see mglru_hook_enter_rt().
+ *
+ * Whoever has passed the handler but has not come here yet is at most
+ * preempted, so that RCU tasks waits for it; the same holds on the way out.
+ */
+static __always_inline void mglru_hook_enter(long __percpu *in_flight)
+{
+	this_cpu_inc(*in_flight);
+}
+
+/**
+ * mglru_hook_leave - and ends, perhaps on another CPU: only the sum counts
+ * @in_flight: the hook's counter
+ */
+static __always_inline void mglru_hook_leave(long __percpu *in_flight)
+{
+	this_cpu_dec(*in_flight);
+}
+
+/* For replacements on memory paths, which block on PREEMPT_RT only. */
+static __always_inline void mglru_hook_enter_rt(long __percpu *in_flight)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		mglru_hook_enter(in_flight);
+}
+
+static __always_inline void mglru_hook_leave_rt(long __percpu *in_flight)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		mglru_hook_leave(in_flight);
 }
 
 int mglru_hook_init(void);

@@ -6,8 +6,8 @@
  * mem_cgroup_css_online() is redirected. The replacement runs the original and
  * then makes our state and its directory, so that both are there when the
  * mkdir (or the write to cgroup.subtree_control) returns and before the first
- * page is charged. It allocates, so it may sleep: unloading cannot rely on RCU
- * tasks alone to see it out and counts the calls in flight.
+ * page is charged. It allocates, so it may sleep and is counted, see
+ * mglru_hook_enter().
  *
  * mem_cgroup_css_offline() is observed on entry, from an ftrace handler that
  * may not sleep: it empties the slot and leaves the rest to the reaper, a work
@@ -19,9 +19,10 @@
  * newcomer evicts the directory of the dying one.
  *
  * A cgroup that cannot be given a state (out of memory) works as ever, has no
- * directory, and is placed by the kernel, as is all below it. A cgroup whose
- * name begins with "mglru." gets a state and inherits, but no directory: it
- * would clash with our files.
+ * directory, and is placed by the kernel; it is tried again when a child of it
+ * comes online. One whose directory cannot be made, or whose name begins with
+ * "mglru." and would clash with our files, inherits and has no directory; nor
+ * have those below it.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -41,11 +42,15 @@
 /* See memcg.c for the order of locks. */
 static DEFINE_MUTEX(mglru_life_lock);
 
-/* Calls of mglru_css_online() that have not returned. */
-static atomic_t mglru_in_flight = ATOMIC_INIT(0);
-static DECLARE_WAIT_QUEUE_HEAD(mglru_landed);
+static DEFINE_PER_CPU(long, mglru_online_in_flight);
+
+/* Set once at load; never freed. */
+static struct cgroup_subsys_state *mglru_root_css;
 
 static LLIST_HEAD(mglru_dead);
+
+static void mglru_reap(struct work_struct *work);
+static DECLARE_WORK(mglru_reaper, mglru_reap);
 
 static int mglru_no_css_online(struct cgroup_subsys_state *css)
 {
@@ -101,6 +106,8 @@ static int mglru_clear_name(struct mglru_memcg *parent, const char *name, char *
 		return 0;
 	if (other->dead || (READ_ONCE(other->css->flags) & CSS_DYING)) {
 		mglru_evict(other);
+		/* It may have been the last one that needed a hook. */
+		schedule_work(&mglru_reaper);
 		return 0;
 	}
 	err = mglru_cgroup_name(other->css, buf, NAME_MAX + 2);
@@ -108,7 +115,7 @@ static int mglru_clear_name(struct mglru_memcg *parent, const char *name, char *
 		return err;
 	if (mglru_sysfs_is_reserved(buf) || mglru_sysfs_find_state(parent, buf))
 		return -EEXIST;
-	return kobject_rename(&other->kobj, buf);
+	return mglru_sysfs_rename_state(other, buf);
 }
 
 static int mglru_add_directory(struct mglru_memcg *state)
@@ -131,7 +138,7 @@ static int mglru_add_directory(struct mglru_memcg *state)
 		goto free;
 	if (mglru_sysfs_is_reserved(name)) {
 		pr_notice_ratelimited("cgroup '%*pE' has the name of one of our files: it inherits and has no directory\n",
-				      (int)strlen(name), name);
+				      (int)min_t(size_t, strlen(name), 64), name);
 		goto free;
 	}
 	err = mglru_clear_name(state->parent, name, other);
@@ -144,21 +151,23 @@ free:
 
 static int mglru_life_create(struct cgroup_subsys_state *css)
 {
-	struct mglru_memcg *state;
+	struct mglru_memcg *state, *parent = NULL;
 	int err;
 
-	state = mglru_memcg_new(css, css->parent ? mglru_memcg_of(css->parent) : NULL);
+	if (css->parent) {
+		parent = mglru_memcg_of(css->parent);
+		if (!parent)
+			return -ENODEV;
+	}
+	state = mglru_memcg_new(css, parent);
 	if (IS_ERR(state))
 		return PTR_ERR(state);
 	err = mglru_add_directory(state);
-	if (!err)
-		return 0;
-
-	mglru_memcg_unlink(state);
-	/* If css_offline was faster, the reaper has it. */
-	if (mglru_memcg_kill(state->memcg))
-		kobject_put(&state->kobj);
-	return err;
+	if (!err || !parent)
+		return err;
+	pr_warn_ratelimited("no directory for a memory cgroup (error %d): it inherits, as does all below it\n",
+			    err);
+	return 0;
 }
 
 /*
@@ -184,7 +193,7 @@ static int mglru_life_ensure(struct cgroup_subsys_state *css)
 
 	/* A dying cgroup is no news. */
 	if (err && err != -ENODEV)
-		pr_warn_ratelimited("no entry for a new memory cgroup (error %d): it and all below it stay at original\n",
+		pr_warn_ratelimited("no entry for a memory cgroup (error %d): it stays at original\n",
 				    err);
 	return err;
 }
@@ -198,16 +207,11 @@ static int mglru_css_online(struct cgroup_subsys_state *css)
 {
 	int ret;
 
-	/*
-	 * Whoever has passed the handler but has not come here yet is only
-	 * preempted, so that RCU tasks waits for it.
-	 */
-	atomic_inc(&mglru_in_flight);
+	mglru_hook_enter(&mglru_online_in_flight);
 	ret = static_call(mglru_orig_css_online)(css);
 	if (!ret)
 		mglru_life_ensure(css);
-	if (atomic_dec_and_test(&mglru_in_flight))
-		wake_up(&mglru_landed);
+	mglru_hook_leave(&mglru_online_in_flight);
 	return ret;
 }
 
@@ -226,7 +230,7 @@ static void mglru_aim_css_online(void *past)
 
 static struct mglru_hook mglru_hook_online =
 	MGLRU_HOOK_REDIRECT("mem_cgroup_css_online", mglru_css_online_handler,
-			    mglru_aim_css_online);
+			    mglru_aim_css_online, mglru_online_in_flight);
 
 static void mglru_reap(struct work_struct *work)
 {
@@ -235,9 +239,6 @@ static void mglru_reap(struct work_struct *work)
 
 	/* In the order of dying: children before their parents. */
 	dead = llist_reverse_order(llist_del_all(&mglru_dead));
-	if (!dead)
-		return;
-
 	mutex_lock(&mglru_life_lock);
 	llist_for_each_entry_safe(state, next, dead, dead_node) {
 		if (state->linked)
@@ -248,8 +249,6 @@ static void mglru_reap(struct work_struct *work)
 
 	mglru_memcg_settle();
 }
-
-static DECLARE_WORK(mglru_reaper, mglru_reap);
 
 static void notrace mglru_css_offline_handler(unsigned long ip, unsigned long parent_ip,
 					      struct ftrace_ops *op,
@@ -270,15 +269,17 @@ struct mglru_hook *const mglru_life_hooks[MGLRU_NR_LIFE_HOOKS] = {
 	&mglru_hook_offline,
 };
 
-/* The root cgroup's css, wherever the memory controller is mounted. */
-static struct cgroup_subsys_state *mglru_root_css(void)
+/*
+ * The root cgroup's css, wherever the memory controller is mounted; NULL for
+ * the moment in which it moves from one hierarchy to another.
+ */
+static struct cgroup_subsys_state *mglru_find_root(void)
 {
 	struct cgroup_subsys_state *css;
 
 	rcu_read_lock();
 	css = rcu_dereference(memory_cgrp_subsys.root->cgrp.subsys[memory_cgrp_id]);
 	rcu_read_unlock();
-	/* Never freed. */
 	return css;
 }
 
@@ -353,12 +354,16 @@ int mglru_life_init(void)
  */
 int mglru_life_start(void)
 {
-	struct cgroup_subsys_state *root = mglru_root_css();
 	int err;
 
-	err = mglru_life_ensure(root);
+	mglru_root_css = mglru_find_root();
+	if (!mglru_root_css) {
+		pr_err("the memory controller is just being mounted; load again\n");
+		return -EAGAIN;
+	}
+	err = mglru_life_ensure(mglru_root_css);
 	if (err)
-		return err;
+		goto stop;
 	err = mglru_hook_attach(&mglru_hook_offline);
 	if (err)
 		goto stop;
@@ -366,13 +371,19 @@ int mglru_life_start(void)
 	if (err)
 		goto stop;
 	/* A cgroup in the making becomes online or vanishes: this ends. */
-	while ((err = mglru_life_walk(root)) == -EAGAIN)
-		msleep(20);
+	while ((err = mglru_life_walk(mglru_root_css)) == -EAGAIN) {
+		if (msleep_interruptible(20)) {
+			err = -EINTR;
+			break;
+		}
+	}
 	if (err)
 		goto stop;
 	return 0;
 
 stop:
+	/* A policy may have been written already. */
+	mglru_memcg_disarm();
 	mglru_life_stop();
 	return err;
 }
@@ -385,14 +396,15 @@ stop:
  */
 void mglru_life_stop(void)
 {
+	struct mglru_memcg *root;
+
 	/* css_offline last: as long as states are made, they have to be killed. */
 	mglru_hook_detach(&mglru_hook_online);
-	wait_event(mglru_landed, !atomic_read(&mglru_in_flight));
-	/* The last one may not have left our text yet; it does not sleep there. */
-	synchronize_rcu_tasks();
 
 	mutex_lock(&mglru_life_lock);
-	mglru_evict(mglru_memcg_of(mglru_root_css()));
+	root = mglru_memcg_of(mglru_root_css);
+	if (root)
+		mglru_evict(root);
 	mutex_unlock(&mglru_life_lock);
 
 	mglru_hook_detach(&mglru_hook_offline);

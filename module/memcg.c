@@ -23,7 +23,8 @@
  *
  * A slot is filled when the cgroup comes online, before mkdir returns, and
  * emptied when it goes offline, before its id can be given back. What is still
- * charged to a cgroup after that is placed by the kernel.
+ * charged to a cgroup after that is placed by the kernel, up to 7.1; from 7.2 on
+ * the kernel hands it to the parent, whose policy then holds.
  *
  * Locks, outermost first:
  *
@@ -32,9 +33,10 @@
  *   mglru_life_lock	creation and removal: who is in the tree, directories.
  *			Removing a directory waits for writes to its files.
  *   mglru_config_lock	one write of a policy at a time, with the attaching
- *			and detaching of hooks: may be held for seconds. Taken
- *			by writers of a file only, so nobody who holds
- *			cgroup_mutex waits for it, save for the removal above.
+ *			and detaching of hooks: may be held for seconds. Nobody
+ *			takes it who holds cgroup_mutex or the life lock; but
+ *			they wait for a writer who waits for it, if it is to
+ *			their own cgroup's file. That delays, it cannot lock up.
  *   mglru_tree_lock	@asked, @effective, and the tree. Short.
  *   mglru_slot_lock	slots and @dead. A spinlock, as the observer of
  *			css_offline takes it in an ftrace handler.

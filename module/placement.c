@@ -80,7 +80,9 @@
  * the kernel would choose an inactive one, PG_active is set first; the
  * original consumes it when it sets the generation, with one atomic operation,
  * and so does away with nobody's update. The move is a cmpxchg that gives up
- * if the page table walk has promoted the folio in between.
+ * if the page table walk has promoted the folio in between to a generation of
+ * the other kind. (Promoted from one active generation to the other within
+ * those few instructions, it goes back; the sizes stay right.)
  *
  * What cannot be reproduced exactly
  * =================================
@@ -122,6 +124,9 @@ static void mglru_no_lru_add(struct lruvec *lruvec, struct folio *folio)
 
 DEFINE_STATIC_CALL(mglru_orig_folio_add_lru, mglru_no_add_lru);
 DEFINE_STATIC_CALL(mglru_orig_lru_add, mglru_no_lru_add);
+
+static DEFINE_PER_CPU(long, mglru_add_in_flight);
+static DEFINE_PER_CPU(long, mglru_lru_add_in_flight);
 
 /* The kernel's lru_gen_caps[], static keys that it does not export. */
 static const struct static_key *mglru_caps __ro_after_init;
@@ -173,6 +178,7 @@ static void mglru_folio_add_lru(struct folio *folio)
 	enum mglru_stat stat = MGLRU_STAT_ADD_OTHER;
 	unsigned long slot;
 
+	mglru_hook_enter_rt(&mglru_add_in_flight);
 	/* One read of the policy decides both steps. */
 	rcu_read_lock();
 	slot = mglru_slot_of_folio(folio);
@@ -181,7 +187,7 @@ static void mglru_folio_add_lru(struct folio *folio)
 		/* Back to original since the handler looked, or switched off. */
 		rcu_read_unlock();
 		static_call(mglru_orig_folio_add_lru)(folio);
-		return;
+		goto leave;
 	}
 
 	if (in_fault && !folio_test_unevictable(folio) && !(current->flags & PF_MEMALLOC))
@@ -192,12 +198,14 @@ static void mglru_folio_add_lru(struct folio *folio)
 	mglru_count(mglru_slot_state(slot)->counters, stat);
 	rcu_read_unlock();
 
-	/* A bit of current's own, which no interrupt touches. */
+	/* A bit that only the task itself changes. */
 	if (in_fault)
 		current->in_lru_fault = 0;
 	static_call(mglru_orig_folio_add_lru)(folio);
 	if (in_fault)
 		current->in_lru_fault = 1;
+leave:
+	mglru_hook_leave_rt(&mglru_add_in_flight);
 }
 
 static void notrace mglru_add_handler(unsigned long ip, unsigned long parent_ip,
@@ -219,7 +227,8 @@ static void mglru_aim_add(void *past)
 }
 
 struct mglru_hook mglru_hook_add =
-	MGLRU_HOOK_REDIRECT("folio_add_lru", mglru_add_handler, mglru_aim_add);
+	MGLRU_HOOK_REDIRECT("folio_add_lru", mglru_add_handler, mglru_aim_add,
+			    mglru_add_in_flight);
 
 static unsigned int mglru_folio_state(struct folio *folio)
 {
@@ -275,8 +284,8 @@ static void mglru_move_to_gen(struct lruvec *lruvec, struct folio *folio, int ne
 /*
  * Stands in for lru_add().
  *
- * Context: as lru_add(): the lruvec lock is held, interrupts are off, the
- * folio is on no list and not PG_lru, the batch has a reference to it. Page
+ * Context: as lru_add(): the lruvec lock is held (with interrupts off, but on
+ * PREEMPT_RT), the folio is on no list and not PG_lru, the batch has a reference to it. Page
  * table walks may change its flags at any time.
  */
 static void mglru_lru_add(struct lruvec *lruvec, struct folio *folio)
@@ -286,10 +295,11 @@ static void mglru_lru_add(struct lruvec *lruvec, struct folio *folio)
 	unsigned long seq, refs;
 	unsigned int age, f;
 
+	mglru_hook_enter_rt(&mglru_lru_add_in_flight);
 	/* Switched off since the folio was marked. */
 	if (!lrugen->enabled) {
 		static_call(mglru_orig_lru_add)(lruvec, folio);
-		return;
+		goto leave;
 	}
 
 	f = mglru_folio_state(folio);
@@ -305,6 +315,8 @@ static void mglru_lru_add(struct lruvec *lruvec, struct folio *folio)
 
 	seq = mglru_add_seq(lrugen->max_seq, lrugen->min_seq[folio_is_file_lru(folio)], age);
 	mglru_move_to_gen(lruvec, folio, lru_gen_from_seq(seq));
+leave:
+	mglru_hook_leave_rt(&mglru_lru_add_in_flight);
 }
 
 static void notrace mglru_lru_add_handler(unsigned long ip, unsigned long parent_ip,
@@ -324,7 +336,8 @@ static void mglru_aim_lru_add(void *past)
 }
 
 struct mglru_hook mglru_hook_lru_add =
-	MGLRU_HOOK_REDIRECT("lru_add", mglru_lru_add_handler, mglru_aim_lru_add);
+	MGLRU_HOOK_REDIRECT("lru_add", mglru_lru_add_handler, mglru_aim_lru_add,
+			    mglru_lru_add_in_flight);
 
 /**
  * mglru_placement_init - find the multi-gen LRU's switch
@@ -337,6 +350,6 @@ int __init mglru_placement_init(void)
 	mglru_caps = mglru_hook_data("lru_gen_caps");
 	if (mglru_caps)
 		return 0;
-	pr_err("lru_gen_caps not found: this kernel has no multi-gen LRU (CONFIG_LRU_GEN)\n");
+	pr_err("lru_gen_caps not found: this kernel has no multi-gen LRU (CONFIG_LRU_GEN) or hides its data (CONFIG_KALLSYMS_ALL)\n");
 	return -EOPNOTSUPP;
 }

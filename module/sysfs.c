@@ -11,6 +11,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kobject.h>
+#include <linux/mutex.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
@@ -22,6 +23,9 @@
 #define MGLRU_RESERVED	"mglru."
 
 static struct kobject *mglru_base;
+
+/* A kobject that is renamed frees its name: held to change and to copy one. */
+static DEFINE_MUTEX(mglru_name_lock);
 
 static struct mglru_memcg *mglru_state(struct kobject *kobj)
 {
@@ -36,13 +40,15 @@ static ssize_t mglru_asked_show(struct kobject *kobj, struct kobj_attribute *att
 static ssize_t mglru_asked_store(struct kobject *kobj, struct kobj_attribute *attr,
 				 const char *buf, size_t len)
 {
-	char where[64];
+	char where[128];
 	int policy, err;
 
-	/* A cgroup's name is its user's choice: escape it. */
+	/* A cgroup's name is its user's choice: escape it, to four times its size. */
+	mutex_lock(&mglru_name_lock);
 	snprintf(where, sizeof(where), "%*pE/%s",
 		 (int)min_t(size_t, strlen(kobject_name(kobj)), 24),
 		 kobject_name(kobj), attr->attr.name);
+	mutex_unlock(&mglru_name_lock);
 	policy = mglru_policy_parse(buf, len, where);
 	if (policy < 0)
 		return policy;
@@ -144,6 +150,24 @@ struct mglru_memcg *mglru_sysfs_find_state(struct mglru_memcg *parent, const cha
 }
 
 /**
+ * mglru_sysfs_rename_state - rename the directory of a cgroup
+ * @state: the cgroup's state, which has a directory
+ * @name: the new name, not in use
+ *
+ * Context: process context, may sleep; the life lock is held.
+ * Return: 0 or an errno of kobject_rename().
+ */
+int mglru_sysfs_rename_state(struct mglru_memcg *state, const char *name)
+{
+	int err;
+
+	mutex_lock(&mglru_name_lock);
+	err = kobject_rename(&state->kobj, name);
+	mutex_unlock(&mglru_name_lock);
+	return err;
+}
+
+/**
  * mglru_sysfs_remove_state - remove the directory of a cgroup
  * @state: the cgroup's state; nothing is done if it has no directory
  *
@@ -233,6 +257,18 @@ static const struct attribute *const mglru_base_attrs[] = {
 };
 
 /**
+ * mglru_sysfs_exit - remove it; the cgroups' directories have gone before
+ *
+ * Context: process context. Sleeps until nobody reads a file.
+ */
+void mglru_sysfs_exit(void)
+{
+	/* At once: the last reference may be dropped later. */
+	kobject_del(mglru_base);
+	kobject_put(mglru_base);
+}
+
+/**
  * mglru_sysfs_init - make /sys/kernel/mglru_policy and the files in it
  *
  * Context: process context, may sleep.
@@ -247,16 +283,6 @@ int mglru_sysfs_init(void)
 		return -ENOMEM;
 	err = sysfs_create_files(mglru_base, mglru_base_attrs);
 	if (err)
-		kobject_put(mglru_base);
+		mglru_sysfs_exit();
 	return err;
-}
-
-/**
- * mglru_sysfs_exit - remove it; the cgroups' directories have gone before
- *
- * Context: process context. Sleeps until nobody reads a file.
- */
-void mglru_sysfs_exit(void)
-{
-	kobject_put(mglru_base);
 }

@@ -11,6 +11,7 @@ void mglru_sysfs_exit(void);
 void mglru_sysfs_init_state(struct mglru_memcg *state);
 int mglru_sysfs_add_state(struct mglru_memcg *state, const char *name);
 struct mglru_memcg *mglru_sysfs_find_state(struct mglru_memcg *parent, const char *name);
+int mglru_sysfs_rename_state(struct mglru_memcg *state, const char *name);
 void mglru_sysfs_remove_state(struct mglru_memcg *state);
 bool mglru_sysfs_is_reserved(const char *name);
 
