@@ -384,6 +384,32 @@ test_cgroup_in_the_making_while_loading() {
 	unload
 }
 
+# A load that fails after a policy was written already must not leave its hooks.
+test_failed_load_after_a_write() {
+	local sleeping=/sys/module/mglru_test_delay/parameters/sleeping pid
+	! loaded || unload
+	cg
+	ok "test module" insmod "$MODULES/mglru_test_delay.ko" ms=8000
+	mkdir "$(cgdir late)" &
+	ok "mkdir is under way" wait_for 5 grep -qx 1 $sleeping
+	# Loading waits for the mkdir; meanwhile the root's file is there.
+	if [ -n "$MGLRU_KO" ]; then insmod "$MGLRU_KO" 2>/dev/null & else modprobe mglru_policy & fi
+	pid=$!
+	ok "the root's file is there" wait_for 5 test -e "$MGLRU/cgroup/mglru.policy"
+	is "a policy is written" 0 "$(write_error set_active "$MGLRU/cgroup/mglru.policy")"
+	ok "and attached" grep -q '^folio_add_lru ' $TRACING/enabled_functions
+	kill "$pid"
+	wait "$pid" && fail "loading was not interrupted"
+	is "mkdir is still under way" 1 "$(cat $sleeping)"
+	is "hooks left behind" "" "$(enabled_functions)"
+	ok "no sysfs entry" test ! -e "$MGLRU"
+	echo 0 >/sys/module/mglru_test_delay/parameters/ms
+	wait
+	rmmod mglru_test_delay
+	ok "it loads now" load
+	unload
+}
+
 # rmmod while a mkdir is inside our replacement, asleep.
 test_cgroup_in_the_making_while_unloading() {
 	local sleeping=/sys/module/mglru_test_delay/parameters/sleeping
@@ -447,7 +473,8 @@ for m in memcgid delay; do
 done
 [ $# = 0 ] || { run_tests "$@"; exit; }
 run_tests test_directory_at_once test_delegation test_inherited_from_the_first_page \
-	test_cgroup_in_the_making_while_loading test_cgroup_in_the_making_while_unloading \
+	test_cgroup_in_the_making_while_loading test_failed_load_after_a_write \
+	test_cgroup_in_the_making_while_unloading \
 	test_removal_with_policies test_churn_while_writing \
 	test_mkdir_does_not_wait_for_hooks test_deep_nesting \
 	test_same_name_again_and_again test_id_re_use test_id_re_use_at_once \
