@@ -26,7 +26,7 @@ switched() {
 	say "$column a pass, $from for $at passes, then $to: ${PASS[*]}"
 }
 
-# Half of C's measured pages a pass. The policy that loses in C is the kernel's own
+# Half of C's measured pages a pass, so half of its faults, and more scatter. The policy that loses in C is the kernel's own
 # from 7.2 on, and has to be asked for before.
 C=(C --limit 20M --readers 40 --warm 10000 --pages 10000 --passes 5)
 case ${SERIES:-$(uname -r)} in
@@ -37,14 +37,14 @@ esac
 
 test_c_to_fault_youngest() {
 	switched pgmajfault 3 "$LOSES" fault_youngest : "${C[@]}"
-	between "pass 3 under $LOSES" 130 260 "${PASS[3]:-none}"
-	between "pass 5, the second under fault_youngest" 0 75 "${PASS[5]:-none}"
+	between "pass 3 under $LOSES" 110 320 "${PASS[3]:-none}"
+	between "pass 5, the second under fault_youngest" 0 90 "${PASS[5]:-none}"
 }
 
 test_c_from_fault_youngest() {
 	switched pgmajfault 3 fault_youngest "$LOSES" : "${C[@]}"
-	between "pass 3 under fault_youngest" 0 75 "${PASS[3]:-none}"
-	between "pass 5, the second under $LOSES" 130 260 "${PASS[5]:-none}"
+	between "pass 3 under fault_youngest" 0 90 "${PASS[3]:-none}"
+	between "pass 5, the second under $LOSES" 110 320 "${PASS[5]:-none}"
 }
 
 # memory.reclaim ends with EAGAIN if it could not get all of it. The pass after it

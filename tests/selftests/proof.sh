@@ -12,8 +12,9 @@ RESULTS=()
 
 value() { sed -n "s/.*\<$2=\([0-9]*\).*/\1/p" <<<"$1"; }
 
-# measure POLICY COLUMN LOW HIGH WORKLOAD ARGS...: RUNS runs; each must have COLUMN
-# between LOW and HIGH. POLICY stock: without the module. The runs of B and C have
+# measure POLICY COLUMN LOW HIGH WORKLOAD ARGS...: RUNS runs; the median of COLUMN
+# must be between LOW and HIGH, and if HIGH is 0, every run. POLICY stock: without
+# the module. The runs of B and C have
 # the same seed: another one moves the counters by some 10 %, which would hide what
 # a policy does; what is left between runs is the kernel's own scatter.
 measure() {
@@ -37,8 +38,9 @@ measure() {
 			"$(value "$line" text_majflt)" "$(value "$line" sys_ms)" "$*")"
 		echo "RESULT series=${SERIES:-$(uname -r)} policy=$policy run=$run $line"
 		RESULTS+=("${v:-none}")
-		between "$policy, run $run: $column" "$low" "$high" "${v:-none}"
+		[ "$high" != 0 ] || is "$policy, run $run: $column" 0 "${v:-none}"
 	done
+	between "$policy: median of $column" "$low" "$high" "$(median "${RESULTS[@]}")"
 }
 
 # The middle one, or "none".
