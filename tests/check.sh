@@ -142,7 +142,7 @@ readme() {
 	local link bad=0 lines
 
 	lines=$(wc -l <README.md)
-	((lines < 250)) || { echo "README.md has $lines lines; 249 are allowed"; bad=1; }
+	((lines < 300)) || { echo "README.md has $lines lines; 299 are allowed"; bad=1; }
 	while IFS= read -r link; do
 		[ -e "$link" ] || { echo "README.md: the link to $link leads nowhere"; bad=1; }
 	done < <(grep -oE '\]\([^):]+\)' README.md | tr -d '()]')
