@@ -8,6 +8,8 @@
  * lru_gen_set_refs	none		(folio)		(folio)		(folio, vma_flags)
  * lru_add() rule	its own		6.14		7.2		7.2
  * lru_gen_set_refs rule -		6.14		7.2		7.2
+ * walk_update_folio	none		(walk, folio, gen, dirty)	vma added
+ * exec promotion	its own		no		no		yes
  */
 #ifndef MGLRU_COMPAT_H
 #define MGLRU_COMPAT_H
@@ -34,6 +36,8 @@
 #include <linux/ftrace.h>
 #include <linux/memcontrol.h>
 #include <linux/mm_inline.h>
+#include <linux/pagewalk.h>
+#include <linux/rmap.h>
 
 #include "mglru_policy.h"
 
@@ -81,13 +85,45 @@ static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
 #define MGLRU_ADD_KEEPS_REFS	0
 #endif
 
-/* 7.3: "mm: mglru: promote mapped executable folios after first usage". */
+/*
+ * Are mapped executable file folios promoted on their first access? 0: no,
+ * MGLRU_EXEC_OFF or MGLRU_EXEC_ON: what the kernel does is what that says.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+#define MGLRU_KERNEL_EXEC	MGLRU_EXEC_ON
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define MGLRU_KERNEL_EXEC	MGLRU_EXEC_OFF
+#else
+#define MGLRU_KERNEL_EXEC	0
+#endif
+
+/*
+ * 7.3, "mm: mglru: promote mapped executable folios after first usage": whoever
+ * looks at an access is told the flags of the mapping. Before, we have to find
+ * the mapping ourselves, see vma.c; that is for 6.14 to 7.2.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+#define MGLRU_FINDS_VMA		0
 #define MGLRU_SET_REFS_PROTO	struct folio *folio, const vma_flags_t *vma_flags
 #define MGLRU_SET_REFS_ARGS	folio, vma_flags
+#define MGLRU_SET_REFS_AS(vma)	folio, &(vma)->flags
+#define MGLRU_SET_REFS_EXEC	vma_flags_test(vma_flags, VMA_EXEC_BIT)
+#define MGLRU_UPDATE_PROTO	struct lru_gen_mm_walk *walk, struct vm_area_struct *vma, \
+				struct folio *folio, int new_gen, bool dirty
+#define MGLRU_UPDATE_AS(vma)	walk, vma, folio, new_gen, dirty
+#define MGLRU_UPDATE_VMA	vma
+#define MGLRU_UPDATE_FOLIO	2	/* which argument */
 #else
+#define MGLRU_FINDS_VMA		MGLRU_HAVE_SET_REFS
 #define MGLRU_SET_REFS_PROTO	struct folio *folio
 #define MGLRU_SET_REFS_ARGS	folio
+#define MGLRU_SET_REFS_AS(vma)	folio
+#define MGLRU_SET_REFS_EXEC	false
+#define MGLRU_UPDATE_PROTO	struct lru_gen_mm_walk *walk, struct folio *folio, \
+				int new_gen, bool dirty
+#define MGLRU_UPDATE_AS(vma)	walk, folio, new_gen, dirty
+#define MGLRU_UPDATE_VMA	NULL
+#define MGLRU_UPDATE_FOLIO	1
 #endif
 
 /* What an ftrace site holds that nobody uses. */

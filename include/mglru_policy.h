@@ -22,13 +22,16 @@ enum mglru_placement {
 };
 
 /*
- * A policy value is a small integer: the placement in the low three bits. The
- * upper three bits are reserved for what combines with a placement by '+'.
- * It has to fit MGLRU_POLICY_MASK, see the slot table in module/memcg.h.
+ * A policy value is a small integer: the placement in the low three bits, above
+ * it what combines with a placement by '+'. One bit is still free. It has to fit
+ * MGLRU_POLICY_MASK, see the slot table in module/memcg.h.
  */
 #define MGLRU_POLICY_BITS	6
 #define MGLRU_POLICY_MASK	((1u << MGLRU_POLICY_BITS) - 1)
 #define MGLRU_PLACEMENT_MASK	0x7u
+#define MGLRU_EXEC_ON		0x8u	/* exec_promotion */
+#define MGLRU_EXEC_OFF		0x10u	/* no_exec_promotion */
+#define MGLRU_EXEC_MASK		(MGLRU_EXEC_ON | MGLRU_EXEC_OFF)
 #define MGLRU_INHERIT		0xffu	/* asked for, never in force */
 
 /*
@@ -42,7 +45,11 @@ enum mglru_placement {
 	X(ADD_YOUNGEST,	"add_youngest")	/* accessed once, youngest gen */ \
 	X(ADD_OTHER,	"add_other")	/* added outside a fault */	\
 	X(REFS_PROMOTED, "refs_promoted") /* second access: workingset */ \
-	X(REFS_COUNTED,	"refs_counted")	/* second access: counted only */
+	X(REFS_COUNTED,	"refs_counted")	/* second access: counted only */ \
+	X(EXEC_WALK,	"exec_promoted_walk")	/* first access, aging */ \
+	X(EXEC_RMAP,	"exec_promoted_rmap")	/* first access, reclaim */ \
+	X(EXEC_NOT,	"exec_not_promoted")	/* first access, file folio */ \
+	X(EXEC_UNKNOWN,	"exec_unknown")		/* the same, no VMA known */
 
 enum mglru_stat {
 #define X(id, name) MGLRU_STAT_##id,

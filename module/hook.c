@@ -198,7 +198,7 @@ fail:
 	return err;
 }
 
-/* Is the site in use, by whatever means? Idle, it holds the 5-byte NOP. */
+/* Does nobody use the site? Then it holds the 5-byte NOP. */
 static bool mglru_hook_is_idle(const struct mglru_hook *hook)
 {
 	static const u8 nop[MCOUNT_INSN_SIZE] = MGLRU_NOP5;
@@ -260,6 +260,7 @@ static void mglru_hook_drain(const struct mglru_hook *hook)
 	long sum;
 	int cpu;
 
+	/* Nobody counts: RCU tasks has waited for all there is. */
 	if (!hook->in_flight)
 		return;
 	for (;;) {

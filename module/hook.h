@@ -26,7 +26,7 @@ enum mglru_hook_state {
  * @aim: points the static call, by which the replacement reaches the original,
  *	past the hook; NULL for a hook that only observes
  * @in_flight: calls inside the replacement, counted by mglru_hook_enter() and
- *	mglru_hook_leave(); NULL for a hook that only observes
+ *	mglru_hook_leave(); NULL if they need not be counted
  * @ip: address of the ftrace site, 0 if not found
  * @state: see &enum mglru_hook_state; changes under the caller's lock
  * @error: why @state is MGLRU_HOOK_FAILED, a negative errno
@@ -50,7 +50,7 @@ struct mglru_hook {
  * PERMANENT: with it, kernel.ftrace_enabled=0 is refused while we are attached;
  * without it, it would silently turn policies off.
  */
-#define MGLRU_HOOK_REDIRECT(_func, _handler, _aim, _in_flight)		\
+#define __MGLRU_HOOK_REDIRECT(_func, _handler, _aim, _in_flight)	\
 {									\
 	.func = (_func),						\
 	.ops = {							\
@@ -58,8 +58,17 @@ struct mglru_hook {
 		.flags = FTRACE_OPS_FL_IPMODIFY | FTRACE_OPS_FL_PERMANENT, \
 	},								\
 	.aim = (_aim),							\
-	.in_flight = &(_in_flight),					\
+	.in_flight = (_in_flight),					\
 }
+
+/* A replacement that may block anywhere. */
+#define MGLRU_HOOK_REDIRECT(_func, _handler, _aim, _in_flight)		\
+	__MGLRU_HOOK_REDIRECT(_func, _handler, _aim, &(_in_flight))
+
+/* One on a memory path, which blocks on PREEMPT_RT only. */
+#define MGLRU_HOOK_REDIRECT_RT(_func, _handler, _aim, _in_flight)	\
+	__MGLRU_HOOK_REDIRECT(_func, _handler, _aim,			\
+			      IS_ENABLED(CONFIG_PREEMPT_RT) ? &(_in_flight) : NULL)
 
 #define MGLRU_HOOK_OBSERVE(_func, _handler)				\
 {									\

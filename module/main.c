@@ -25,6 +25,7 @@ MODULE_PARM_DESC(policy, "Policy of the root cgroup, the default of the host, at
 
 static int __init mglru_init(void)
 {
+	char name[MGLRU_POLICY_NAME];
 	int root_policy, err;
 
 	if (mem_cgroup_disabled()) {
@@ -65,7 +66,7 @@ static int __init mglru_init(void)
 	if (err)
 		goto stop_life;
 
-	pr_info("loaded; default policy %s\n", mglru_policy_name(root_policy));
+	pr_info("loaded; default policy %s\n", mglru_policy_name(root_policy, name, sizeof(name)));
 	return 0;
 
 stop_life:

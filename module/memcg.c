@@ -52,7 +52,6 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
-#include <linux/workqueue.h>
 
 #include "memcg.h"
 #include "policy.h"

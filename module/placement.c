@@ -217,7 +217,7 @@ static void notrace mglru_add_handler(unsigned long ip, unsigned long parent_ip,
 	rcu_read_lock();
 	slot = mglru_slot_of_folio(folio);
 	rcu_read_unlock();
-	if (slot)
+	if (mglru_policy_desc(mglru_slot_policy(slot))->fault != MGLRU_FAULT_NATIVE)
 		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)mglru_folio_add_lru);
 }
 
@@ -227,7 +227,7 @@ static void mglru_aim_add(void *past)
 }
 
 struct mglru_hook mglru_hook_add =
-	MGLRU_HOOK_REDIRECT("folio_add_lru", mglru_add_handler, mglru_aim_add,
+	MGLRU_HOOK_REDIRECT_RT("folio_add_lru", mglru_add_handler, mglru_aim_add,
 			    mglru_add_in_flight);
 
 static unsigned int mglru_folio_state(struct folio *folio)
@@ -336,7 +336,7 @@ static void mglru_aim_lru_add(void *past)
 }
 
 struct mglru_hook mglru_hook_lru_add =
-	MGLRU_HOOK_REDIRECT("lru_add", mglru_lru_add_handler, mglru_aim_lru_add,
+	MGLRU_HOOK_REDIRECT_RT("lru_add", mglru_lru_add_handler, mglru_aim_lru_add,
 			    mglru_lru_add_in_flight);
 
 /**

@@ -14,6 +14,7 @@
 #include "exec.h"
 #include "placement.h"
 #include "policy.h"
+#include "vma.h"
 
 static const char mglru_not_built[] = "not in this version of the module";
 
@@ -51,17 +52,33 @@ const struct mglru_policy_desc mglru_policies[MGLRU_PLACEMENT_MASK + 1] = {
 	},
 };
 
-/* Words that combine with a placement by '+'; none is built yet. */
-static const char *const mglru_modifiers[] = {
-	"exec_promotion",
-	"no_exec_promotion",
+/*
+ * Words that combine with a placement by '+'; alone, they leave the placement
+ * to the kernel. Those of the same field exclude each other.
+ */
+static const struct {
+	const char *name;
+	unsigned int bits;	/* in the policy value */
+	unsigned int field;
+} mglru_modifiers[] = {
+	{ "exec_promotion", MGLRU_EXEC_ON, MGLRU_EXEC_MASK },
+	{ "no_exec_promotion", MGLRU_EXEC_OFF, MGLRU_EXEC_MASK },
 };
 
 struct mglru_hook *const mglru_hooks[MGLRU_NR_HOOKS] = {
 	[MGLRU_HOOK_ADD] = &mglru_hook_add,
 	[MGLRU_HOOK_LRU_ADD] = &mglru_hook_lru_add,
 	[MGLRU_HOOK_SET_REFS] = &mglru_hook_set_refs,
+	[MGLRU_HOOK_UPDATE] = &mglru_hook_update,
+	[MGLRU_HOOK_WALK_PUD] = &mglru_hook_walk_pud,
+	[MGLRU_HOOK_WALK_PMD] = &mglru_hook_walk_pmd,
+	[MGLRU_HOOK_LOOK_AROUND] = &mglru_hook_look_around,
+	[MGLRU_HOOK_REFERENCED] = &mglru_hook_referenced,
 };
+
+#define MGLRU_EXEC_HOOKS	(BIT(MGLRU_HOOK_SET_REFS) | BIT(MGLRU_HOOK_UPDATE))
+#define MGLRU_VMA_HOOKS		(BIT(MGLRU_HOOK_WALK_PUD) | BIT(MGLRU_HOOK_WALK_PMD) | \
+				 BIT(MGLRU_HOOK_LOOK_AROUND) | BIT(MGLRU_HOOK_REFERENCED))
 
 /**
  * mglru_policy_hooks - what a policy needs on this kernel
@@ -80,7 +97,26 @@ unsigned int mglru_policy_hooks(unsigned int policy)
 		mask |= BIT(MGLRU_HOOK_LRU_ADD);
 	if (mglru_refs_rule_needs_hook(desc->refs))
 		mask |= BIT(MGLRU_HOOK_SET_REFS);
+	if (mglru_exec_needs_hook(policy)) {
+		mask |= MGLRU_EXEC_HOOKS;
+		if (MGLRU_FINDS_VMA)
+			mask |= MGLRU_VMA_HOOKS;
+	}
 	return mask;
+}
+
+/**
+ * mglru_policy_word - the words that a policy value can be made of
+ * @nth: which one, from 0
+ *
+ * Return: the policy value that the word alone stands for, -1 behind the last.
+ */
+int mglru_policy_word(unsigned int nth)
+{
+	if (nth < MGLRU_NR_PLACEMENTS)
+		return nth;
+	nth -= MGLRU_NR_PLACEMENTS;
+	return nth < ARRAY_SIZE(mglru_modifiers) ? (int)mglru_modifiers[nth].bits : -1;
 }
 
 /**
@@ -92,11 +128,11 @@ unsigned int mglru_policy_hooks(unsigned int policy)
  */
 int mglru_policy_find_hooks(void)
 {
-	unsigned int policy, id, needed = 0;
+	unsigned int nth, id, needed = 0;
 	bool any = false;
-	int err = 0, ret;
+	int policy, err = 0, ret;
 
-	for (policy = 0; policy < MGLRU_NR_PLACEMENTS; policy++)
+	for (nth = 0; (policy = mglru_policy_word(nth)) >= 0; nth++)
 		needed |= mglru_policy_hooks(policy);
 
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {
@@ -110,8 +146,9 @@ int mglru_policy_find_hooks(void)
 			  mglru_hooks[id]->func, mglru_hook_strerror(ret));
 	}
 
-	for (policy = MGLRU_ORIGINAL + 1; policy < MGLRU_NR_PLACEMENTS; policy++)
-		any |= !mglru_policy_unavailable(policy, NULL, 0);
+	for (nth = 0; (policy = mglru_policy_word(nth)) >= 0; nth++)
+		any |= mglru_policy_hooks(policy) &&
+		       !mglru_policy_unavailable(policy, NULL, 0);
 	if (any)
 		return 0;
 	pr_err("no policy can be had on this kernel: none of its functions can be redirected\n");
@@ -133,6 +170,8 @@ const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size
 
 	if (desc->missing)
 		return desc->missing;
+	if ((policy & MGLRU_EXEC_MASK) && !MGLRU_KERNEL_EXEC)
+		return "the page table walk of this kernel (before 6.14) promotes everything on its first access";
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {
 		if (!(needed & BIT(id)) || mglru_hooks[id]->ip)
 			continue;
@@ -146,12 +185,29 @@ const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size
 }
 
 /**
- * mglru_policy_name - the word for a policy value
+ * mglru_policy_name - a policy value in words
  * @policy: a policy value or MGLRU_INHERIT
+ * @buf: where to put them
+ * @size: of @buf; MGLRU_POLICY_NAME is enough
+ *
+ * Return: @buf, with what mglru_policy_parse() reads back to @policy.
  */
-const char *mglru_policy_name(unsigned int policy)
+const char *mglru_policy_name(unsigned int policy, char *buf, size_t size)
 {
-	return policy == MGLRU_INHERIT ? "inherit" : mglru_policy_desc(policy)->name;
+	unsigned int i;
+	int len = 0;
+
+	if (policy == MGLRU_INHERIT) {
+		scnprintf(buf, size, "inherit");
+		return buf;
+	}
+	if (!(policy & ~MGLRU_PLACEMENT_MASK) || (policy & MGLRU_PLACEMENT_MASK))
+		len = scnprintf(buf, size, "%s", mglru_policy_desc(policy)->name);
+	for (i = 0; i < ARRAY_SIZE(mglru_modifiers); i++)
+		if ((policy & mglru_modifiers[i].field) == mglru_modifiers[i].bits)
+			len += scnprintf(buf + len, size - len, "%s%s", len ? "+" : "",
+					 mglru_modifiers[i].name);
+	return buf;
 }
 
 /* What a user wrote, made fit for a log line: cut, and escaped by the caller. */
@@ -165,46 +221,23 @@ static int mglru_policy_reject(const char *where, const char *word, size_t len,
 	return error;
 }
 
-static int mglru_policy_word(const char *word, size_t len)
+/* Find a word; *@field is what of a policy value it settles. */
+static int mglru_policy_find(const char *word, size_t len, unsigned int *field)
 {
-	unsigned int policy;
+	unsigned int i;
 
-	for (policy = 0; policy < MGLRU_NR_PLACEMENTS; policy++) {
-		const char *name = mglru_policies[policy].name;
-
-		if (strlen(name) == len && !memcmp(name, word, len))
-			return policy;
+	*field = MGLRU_PLACEMENT_MASK;
+	for (i = 0; i < MGLRU_NR_PLACEMENTS; i++)
+		if (strlen(mglru_policies[i].name) == len &&
+		    !memcmp(mglru_policies[i].name, word, len))
+			return i;
+	for (i = 0; i < ARRAY_SIZE(mglru_modifiers); i++) {
+		*field = mglru_modifiers[i].field;
+		if (strlen(mglru_modifiers[i].name) == len &&
+		    !memcmp(mglru_modifiers[i].name, word, len))
+			return mglru_modifiers[i].bits;
 	}
 	return -EINVAL;
-}
-
-static bool mglru_policy_is_modifier(const char *word, size_t len)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(mglru_modifiers); i++)
-		if (strlen(mglru_modifiers[i]) == len &&
-		    !memcmp(mglru_modifiers[i], word, len))
-			return true;
-	return false;
-}
-
-/**
- * mglru_policy_show_modifiers - lines for the modifiers that cannot be had
- * @buf: a page
- * @len: where to go on in it
- *
- * Return: number of bytes written.
- */
-int mglru_policy_show_modifiers(char *buf, int len)
-{
-	int start = len;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(mglru_modifiers); i++)
-		len += sysfs_emit_at(buf, len, "%s: %s\n", mglru_modifiers[i],
-				     mglru_not_built);
-	return len - start;
 }
 
 /**
@@ -220,9 +253,10 @@ int mglru_policy_show_modifiers(char *buf, int len)
 int mglru_policy_parse(const char *buf, size_t len, const char *where)
 {
 	const char *word = buf, *end, *plus, *why;
-	int policy = -1, ret;
+	unsigned int policy = 0, settled = 0, field;
 	char reason[96];
 	size_t n;
+	int ret;
 
 	if (len && buf[len - 1] == '\n')
 		len--;
@@ -237,23 +271,21 @@ int mglru_policy_parse(const char *buf, size_t len, const char *where)
 		if (!n)
 			return mglru_policy_reject(where, buf, len, -EINVAL,
 						   "empty policy name");
-		if (mglru_policy_is_modifier(word, n))
-			return mglru_policy_reject(where, word, n, -EOPNOTSUPP,
-						   mglru_not_built);
-		ret = mglru_policy_word(word, n);
+		ret = mglru_policy_find(word, n, &field);
 		if (ret < 0)
 			return mglru_policy_reject(where, word, n, ret,
 						   "unknown policy; see the file 'available'");
-		if (policy >= 0)
+		if (settled & field)
 			return mglru_policy_reject(where, word, n, -EINVAL,
-						   "a second placement; write one");
-		policy = ret;
+						   field == MGLRU_PLACEMENT_MASK ?
+						   "a second placement; write one" :
+						   "repeats or contradicts a word before it");
+		why = mglru_policy_unavailable(ret, reason, sizeof(reason));
+		if (why)
+			return mglru_policy_reject(where, word, n, -EOPNOTSUPP, why);
+		settled |= field;
+		policy |= ret;
 		if (plus == end)
-			break;
+			return policy;
 	}
-
-	why = mglru_policy_unavailable(policy, reason, sizeof(reason));
-	if (why)
-		return mglru_policy_reject(where, word, n, -EOPNOTSUPP, why);
-	return policy;
 }

@@ -14,6 +14,11 @@ enum mglru_hook_id {
 	MGLRU_HOOK_ADD,		/* folio_add_lru() */
 	MGLRU_HOOK_LRU_ADD,	/* lru_add() */
 	MGLRU_HOOK_SET_REFS,	/* lru_gen_set_refs() */
+	MGLRU_HOOK_UPDATE,	/* walk_update_folio() */
+	MGLRU_HOOK_WALK_PUD,	/* walk_pud_range() */
+	MGLRU_HOOK_WALK_PMD,	/* walk_pmd_range_locked() */
+	MGLRU_HOOK_LOOK_AROUND,	/* lru_gen_look_around() */
+	MGLRU_HOOK_REFERENCED,	/* folio_referenced() */
 	MGLRU_NR_HOOKS,
 };
 
@@ -34,6 +39,9 @@ struct mglru_policy_desc {
 	const char *missing;
 };
 
+/* Room for any policy in words, its terminating NUL included. */
+#define MGLRU_POLICY_NAME	64
+
 extern const struct mglru_policy_desc mglru_policies[MGLRU_PLACEMENT_MASK + 1];
 extern struct mglru_hook *const mglru_hooks[MGLRU_NR_HOOKS];
 
@@ -44,9 +52,9 @@ static inline const struct mglru_policy_desc *mglru_policy_desc(unsigned int pol
 
 int mglru_policy_find_hooks(void);
 unsigned int mglru_policy_hooks(unsigned int policy);
+int mglru_policy_word(unsigned int nth);
 int mglru_policy_parse(const char *buf, size_t len, const char *where);
-const char *mglru_policy_name(unsigned int policy);
-int mglru_policy_show_modifiers(char *buf, int len);
+const char *mglru_policy_name(unsigned int policy, char *buf, size_t size);
 const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size);
 
 #endif /* MGLRU_POLICY_TABLE_H */

@@ -34,7 +34,10 @@ static struct mglru_memcg *mglru_state(struct kobject *kobj)
 
 static ssize_t mglru_asked_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", mglru_policy_name(READ_ONCE(mglru_state(kobj)->asked)));
+	char name[MGLRU_POLICY_NAME];
+
+	return sysfs_emit(buf, "%s\n", mglru_policy_name(READ_ONCE(mglru_state(kobj)->asked),
+							 name, sizeof(name)));
 }
 
 static ssize_t mglru_asked_store(struct kobject *kobj, struct kobj_attribute *attr,
@@ -59,8 +62,10 @@ static ssize_t mglru_asked_store(struct kobject *kobj, struct kobj_attribute *at
 static ssize_t mglru_effective_show(struct kobject *kobj, struct kobj_attribute *attr,
 				    char *buf)
 {
-	return sysfs_emit(buf, "%s\n",
-			  mglru_policy_name(READ_ONCE(mglru_state(kobj)->effective)));
+	char name[MGLRU_POLICY_NAME];
+
+	return sysfs_emit(buf, "%s\n", mglru_policy_name(READ_ONCE(mglru_state(kobj)->effective),
+							 name, sizeof(name)));
 }
 
 static ssize_t mglru_stat_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -191,28 +196,31 @@ bool mglru_sysfs_is_reserved(const char *name)
 
 static ssize_t available_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	unsigned int policy;
-	int len = 0;
+	char name[MGLRU_POLICY_NAME];
+	unsigned int nth;
+	int policy, len = 0;
 
-	for (policy = 0; policy < MGLRU_NR_PLACEMENTS; policy++)
+	for (nth = 0; (policy = mglru_policy_word(nth)) >= 0; nth++)
 		if (!mglru_policy_unavailable(policy, NULL, 0))
-			len += sysfs_emit_at(buf, len, "%s\n", mglru_policy_name(policy));
+			len += sysfs_emit_at(buf, len, "%s\n",
+					     mglru_policy_name(policy, name, sizeof(name)));
 	return len;
 }
 
 static ssize_t unavailable_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	unsigned int policy;
+	char name[MGLRU_POLICY_NAME], reason[96];
+	unsigned int nth;
+	int policy, len = 0;
 	const char *why;
-	char reason[96];
-	int len = 0;
 
-	for (policy = 0; policy < MGLRU_NR_PLACEMENTS; policy++) {
+	for (nth = 0; (policy = mglru_policy_word(nth)) >= 0; nth++) {
 		why = mglru_policy_unavailable(policy, reason, sizeof(reason));
 		if (why)
-			len += sysfs_emit_at(buf, len, "%s: %s\n", mglru_policy_name(policy), why);
+			len += sysfs_emit_at(buf, len, "%s: %s\n",
+					     mglru_policy_name(policy, name, sizeof(name)), why);
 	}
-	return len + mglru_policy_show_modifiers(buf, len);
+	return len;
 }
 
 static int mglru_hook_show(const struct mglru_hook *hook, unsigned int users, char *buf, int len)

@@ -6,6 +6,10 @@
 # 6.12 has no lru_gen_set_refs; 7.x needs it for set_active, 6.18 does not.
 POLICIES="set_active mark_accessed mark_accessed_v3 fault_youngest"
 
+# 6.12's walk promotes everything on the first access.
+HAVE_EXEC=1
+case ${SERIES:-$(uname -r)} in 6.12*) HAVE_EXEC= ;; esac
+
 # Some thousand anonymous faults in a cgroup.
 faults_in() {
 	(echo "$BASHPID" >"$CGROOT/$(cgpath "$1")/cgroup.procs"
@@ -82,11 +86,45 @@ test_bad_input_changes_nothing() {
 	ok "log escapes them" log_has "'..?e\[31mred'|'.x1b\[31mred'|33\[31mred"
 	is "inherit with more" "Invalid argument" "$(write_error inherit+set_active "$f")"
 	is "not in this version" "Operation not supported" "$(write_error readahead_credit "$f")"
-	is "modifier" "Operation not supported" "$(write_error fault_youngest+exec_promotion "$f")"
+	if [ "$HAVE_EXEC" ]; then
+		is "twice" "Invalid argument" "$(write_error exec_promotion+exec_promotion "$f")"
+		is "both" "Invalid argument" "$(write_error exec_promotion+set_active+no_exec_promotion "$f")"
+		ok "log says so" log_has "'no_exec_promotion': repeats or contradicts"
+		is "inherit behind it" "Invalid argument" "$(write_error exec_promotion+inherit "$f")"
+		is "blank in between" "Invalid argument" "$(write_error 'exec_promotion +set_active' "$f")"
+	else
+		is "exec_promotion" "Operation not supported" "$(write_error fault_youngest+exec_promotion "$f")"
+		is "no_exec_promotion" "Operation not supported" "$(write_error no_exec_promotion "$f")"
+		ok "log says why" log_has "'exec_promotion': the page table walk of this kernel"
+	fi
 	is "inherit at the root" "Invalid argument" "$(write_error inherit "$MGLRU/cgroup/mglru.policy")"
 	is "asked" set_active "$(asked a)"
 	is "hooks" "$before" "$(cat "$MGLRU/hooks")"
 	is "read-only file" "Permission denied" "$( (echo x >"$(mdir a)/mglru.effective") 2>&1 | sed 's/.*: //')"
+}
+
+# What combines by '+', in any order; which functions it redirects is exec.sh's.
+test_modifiers() {
+	local w
+	[ "$HAVE_EXEC" ] || {
+		for w in exec_promotion no_exec_promotion; do
+			ok "$w has a reason" grep -q "^$w: .*promotes everything" "$MGLRU/unavailable"
+		done
+		return
+	}
+	cg; cg a; cg a/c 2>/dev/null
+	for w in exec_promotion no_exec_promotion; do
+		ok "$w is available" grep -qx "$w" "$MGLRU/available"
+		ok "set $w" set_policy a "$w"
+		is "asked" "$w" "$(asked a)"
+		ok "set original+$w" set_policy a "original+$w"
+		is "effective" "$w" "$(effective a)"
+		ok "set $w+fault_youngest" set_policy a "$w+fault_youngest"
+		is "effective" "fault_youngest+$w" "$(effective a)"
+	done
+	ok "what it prints can be written" set_policy a "$(effective a)"
+	set_policy a inherit
+	is "functions that ftrace holds afterwards" "mem_cgroup_css_offline mem_cgroup_css_online " "$(enabled_functions)"
 }
 
 test_inheritance() {
@@ -191,6 +229,6 @@ test_mglru_switched_off() {
 
 if loaded; then skip_all "mglru_policy is loaded; unload it first"; fi
 run_tests test_load_and_files test_only_observers_at_original test_each_policy \
-	test_values_with_and_without_newline test_bad_input_changes_nothing test_inheritance \
+	test_values_with_and_without_newline test_bad_input_changes_nothing test_modifiers test_inheritance \
 	test_removed_cgroup_with_policy test_odd_names test_parameter test_unload_leaves_nothing \
 	test_mglru_switched_off
