@@ -114,7 +114,7 @@ watch_stat() {
 				old[$1] = $2
 			}
 			close(file)
-			if (n != 7)
+			if (n != 11)
 				print n, "lines"
 		}
 	}' >>"$LOG/stat"

@@ -47,6 +47,16 @@ workload_readahead() {
 	workload_die "no read_ahead_kb for the device $id of $DATA; set DATA to a directory on a local disk (ext4 or xfs)"
 }
 
+# DAMON's statistics, on by default since 6.17, clear accessed bits of pages that they sample. Then the same run
+# gives other numbers each time, and agings see fewer accesses. Off for this run.
+workload_damon() {
+	wl_damon_file=/sys/module/damon_stat/parameters/enabled
+	wl_damon_old=$(cat "$wl_damon_file" 2>/dev/null) || return 0
+	[ "$wl_damon_old" = Y ] || return 0
+	echo N >"$wl_damon_file" || workload_die "cannot switch $wl_damon_file off"
+	workload_note "set $wl_damon_file from Y to N for this run"
+}
+
 # Enable the memory controller for the children of every group from the root down to $1's parent.
 workload_enable_memory() {
 	local dir=$CGROUP_ROOT part
@@ -152,6 +162,7 @@ workload_cleanup() {
 	[ -z "$wl_pid" ] || { kill -KILL "$wl_pid"; wait "$wl_pid"; } 2>/dev/null
 	[ -z "$wl_made" ] || rmdir "$wl_made" || workload_note "could not remove $wl_made"
 	[ -z "$wl_ra_old" ] || [ "$wl_ra_old" = 128 ] || echo "$wl_ra_old" >"$wl_ra_file"
+	[ "$wl_damon_old" != Y ] || echo Y >"$wl_damon_file"
 	[ -z "$wl_copy" ] || rm -f "$wl_copy"
 }
 
@@ -270,7 +281,7 @@ workload_value() {
 # Ends the shell it runs in: for a script that sources this file there is workload_run.
 workload_main() {
 	local which=${1-} here lru_gen
-	wl_pid='' wl_made='' wl_ra_old='' wl_ra_file='' wl_copy='' wl_at='' wl_dir=''
+	wl_pid='' wl_made='' wl_ra_old='' wl_ra_file='' wl_damon_old='' wl_damon_file='' wl_copy='' wl_at='' wl_dir=''
 	wl_limit='' wl_size='' wl_stride=64K wl_warm=4 wl_passes='' wl_exec='' wl_per_pass='' wl_setup=''
 	wl_text=8M wl_case=ra wl_pressure=48M wl_seed=1
 	wl_readers=40 wl_run=2M wl_warm_pages=10000 wl_pages=20000
@@ -326,6 +337,7 @@ workload_main() {
 	trap 'exit 143' TERM HUP
 	workload_cgroup
 	workload_readahead
+	workload_damon
 	lru_gen=$(cat /sys/kernel/mm/lru_gen/enabled 2>/dev/null) || lru_gen=none
 	[[ $lru_gen = *[13579bdf] ]] || workload_note "the multi-gen LRU is off (lru_gen/enabled: $lru_gen)"
 	wl_line="workload=$which kernel=$(uname -r) lru_gen=$lru_gen limit=$wl_limit"
