@@ -272,8 +272,9 @@ test_look_around() {
 		if [ $how = proactive ]; then
 			echo 8M >"$CGROOT/$(cgpath "$A")/memory.reclaim" 2>/dev/null
 		else
+			# Not what is mapped: read() counts as an access.
 			echo 2M >"$CGROOT/$(cgpath "$A")/memory.max"
-			"$BIN/run-in-cgroup" "$CGROOT/$(cgpath "$A")" dd if="$FILE.$A" of=/dev/null bs=64k status=none
+			"$BIN/run-in-cgroup" "$CGROOT/$(cgpath "$A")" dd if="$FILE.$A" of=/dev/null bs=64k skip=8 status=none
 		fi
 		say "$how: $(grep ^exec "$(mdir "$A")/mglru.stat" | tr '\n' ' ')"
 		is "$how: unknown mappings" 0 "$(stat_of "$A" exec_unknown)"

@@ -29,10 +29,26 @@ expect() {
 	measure "$policy" text_majflt $range "$@"
 }
 
+# shellcheck disable=SC2016 # for the shell that the workload starts
+# The generations after the workload, youngest first: pages of anon and file.
+GENERATIONS='awk -v path="/$WORKLOAD_CGROUP" "\$1 == \"memcg\" { on = \$3 == path; next }
+	on && \$1 != \"node\" { print \$3 \"/\" \$4 }" /sys/kernel/debug/lru_gen | tac | tr "\n" " " >/tmp/generations'
+
+# parity POLICY: with the same workload 7.2 under exec_promotion and 7.3 end alike.
+parity() {
+	expect "$1" 1 "$KEPT" "${RA8[@]}" --at "4=$GENERATIONS"
+	read -r -a gens </tmp/generations
+	say "PARITY ${SERIES:-$(uname -r)} $1: generations, youngest first, anon/file pages: ${gens[*]}"
+	# What a pass calls is at least the 2048 pages of the text.
+	between "$1: file pages in the two youngest" 2000 2600 $((${gens[0]#*/} + ${gens[1]#*/}))
+}
+
 test_stock_loses_text() {
 	expect stock 1 "$LOST" "${RA8[@]}"
 	expect stock 1 "$LOST16" "${RA16[@]}"
 }
+test_parity() { parity exec_promotion; }
+test_parity_of_stock() { parity stock; }
 test_exec_promotion() {
 	expect exec_promotion "$N" "$KEPT" "${RA8[@]}"
 	expect exec_promotion "$N" "$KEPT16" "${RA16[@]}"
@@ -54,6 +70,6 @@ test_exec_promotion_is_native() { expect exec_promotion "$N" "$KEPT" "${RA8[@]}"
 
 N=${RUNS:-3}
 case ${SERIES:-$(uname -r)} in
-7.3*) run_tests test_stock_keeps_text test_no_exec_promotion test_exec_promotion_is_native ;;
-*) run_tests test_stock_loses_text test_exec_promotion test_with_fault_youngest ;;
+7.3*) run_tests test_stock_keeps_text test_no_exec_promotion test_exec_promotion_is_native test_parity_of_stock test_parity ;;
+*) run_tests test_stock_loses_text test_exec_promotion test_with_fault_youngest test_parity ;;
 esac
