@@ -33,8 +33,9 @@
  *
  * Promoting early in walk_update_folio() needs no code of ours: the original
  * promotes what is marked referenced, with the flags and the generation that
- * 7.3 gives it, and with its own accounting. So we mark it before. If the folio
- * is isolated just then it keeps the mark, as it would without us. In the other
+ * 7.3 gives it, and with its own accounting. So we mark it before. One thing is
+ * not as in 7.3: a folio that is isolated just then is not promoted by either,
+ * but here it ends up marked, as on any kernel before 7.3. In the other
  * direction, on 7.3, the original is handed a mapping that is not executable.
  */
 #include <linux/swap.h>
@@ -77,7 +78,8 @@ static bool mglru_exec_decides(unsigned long slot, struct folio *folio)
 }
 
 /*
- * Decide on a first access, and count it as @promoted if it is to promote.
+ * Decide on a first access, and count it as @promoted if it is to promote (a
+ * folio that is isolated at this moment included).
  * Context: RCU read side.
  */
 static bool mglru_exec_promotes(unsigned long slot, enum mglru_mapping mapping,

@@ -23,10 +23,11 @@
  * fatal on CET hardware) nor retpolines nor kCFI have a say in it.
  *
  * Leaving is safe because unregister_ftrace_function() of a module's ops waits
- * for RCU tasks, rude and plain: nobody is left in the trampoline, the handler
- * or, preempted, in a replacement. That does not cover a task that has blocked
- * in a replacement: it is off the run queue, and so no holdout. Such calls are
- * counted, see mglru_hook_enter().
+ * for RCU tasks: nobody is left in the trampoline, the handler or, preempted,
+ * in a replacement. That does not cover a task that has blocked in a
+ * replacement: it is off the run queue, and so no holdout. Nor, on a kernel
+ * without CONFIG_PREEMPTION, where RCU tasks is plain RCU, one that has called
+ * cond_resched(). Such calls are counted, see mglru_hook_enter().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -47,7 +48,14 @@ static unsigned long mglru_no_symbol(const char *name)
 	return 0;
 }
 
+static int mglru_no_symbols(int (*fn)(void *data, unsigned long addr), const char *name,
+			    void *data)
+{
+	return 0;
+}
+
 DEFINE_STATIC_CALL(mglru_kallsyms_lookup_name, mglru_no_symbol);
+DEFINE_STATIC_CALL(mglru_kallsyms_each, mglru_no_symbols);
 
 /* ftrace's own switch, NULL if it could not be found. */
 static const int *mglru_ftrace_enabled;
@@ -72,6 +80,24 @@ static unsigned long mglru_hook_address(const char *func)
 	return ip;
 }
 
+static int mglru_hook_count(void *data, unsigned long addr)
+{
+	++*(unsigned int *)data;
+	return 0;
+}
+
+/*
+ * Static functions of different files may have the same name: mm/vmscan.c and
+ * mm/pagewalk.c both have a walk_pud_range(). Usually one of them is inlined.
+ */
+static bool mglru_hook_is_ambiguous(const char *func)
+{
+	unsigned int count = 0;
+
+	static_call(mglru_kallsyms_each)(mglru_hook_count, func, &count);
+	return count > 1;
+}
+
 /**
  * mglru_hook_init - get ready to find symbols
  *
@@ -88,6 +114,13 @@ int mglru_hook_init(void)
 	}
 	static_call_update(mglru_kallsyms_lookup_name,
 			   (unsigned long (*)(const char *))ip);
+	ip = mglru_hook_address("kallsyms_on_each_match_symbol");
+	if (!ip) {
+		pr_err("kallsyms_on_each_match_symbol not found: this kernel build cannot be served\n");
+		return -ENOENT;
+	}
+	static_call_update(mglru_kallsyms_each,
+			   (int (*)(int (*)(void *, unsigned long), const char *, void *))ip);
 	mglru_ftrace_enabled = mglru_hook_data("ftrace_enabled");
 	return 0;
 }
@@ -115,6 +148,8 @@ const char *mglru_hook_strerror(int error)
 		return "no such function in this kernel, or it was inlined";
 	case -ENXIO:
 		return "ftrace cannot trace it";
+	case -ENOTUNIQ:
+		return "this kernel has several functions of that name";
 	case -EBUSY:
 		return "held by livepatch, another IPMODIFY user or a direct caller";
 	case -EPERM:
@@ -135,6 +170,7 @@ static const char *mglru_hook_remedy(int error)
 	switch (error) {
 	case -ENOENT:
 	case -ENXIO:
+	case -ENOTUNIQ:
 		return "this kernel build cannot be served, see the README";
 	case -EBUSY:
 		return "find its holder in tracefs/enabled_functions and disable it";
@@ -165,8 +201,8 @@ static int mglru_hook_fail(struct mglru_hook *hook, int error)
  * the caller to say.
  *
  * Context: process context, may sleep.
- * Return: 0, -ENOENT if there is no such function, -ENXIO if ftrace cannot
- * trace it, -ENOMEM.
+ * Return: 0, -ENOENT if there is no such function, -ENOTUNIQ if there are
+ * several, -ENXIO if ftrace cannot trace it, -ENOMEM.
  */
 int mglru_hook_find(struct mglru_hook *hook)
 {
@@ -177,8 +213,11 @@ int mglru_hook_find(struct mglru_hook *hook)
 		err = -ENOENT;
 		goto fail;
 	}
+	if (mglru_hook_is_ambiguous(hook->func)) {
+		err = -ENOTUNIQ;
+		goto fail;
+	}
 
-	/* By address: a name may stand for several functions. */
 	err = ftrace_set_filter_ip(&hook->ops, hook->ip, 0, 0);
 	if (err) {
 		err = err == -EINVAL ? -ENXIO : err;
@@ -193,6 +232,7 @@ int mglru_hook_find(struct mglru_hook *hook)
 	return 0;
 
 fail:
+	hook->ip = 0;
 	hook->state = MGLRU_HOOK_FAILED;
 	hook->error = err;
 	return err;
@@ -287,8 +327,8 @@ static void mglru_hook_drain(const struct mglru_hook *hook)
  * detaching. Takes ftrace's mutexes, text_mutex and the CPU hotplug lock.
  * Return: 0, -EBUSY if livepatch, another IPMODIFY user or a direct caller
  * holds the function, -EPERM if ftrace is switched off, -ENODEV if it is dead,
- * -EIO if the hook did not become live, -ENOENT or -ENXIO if it was never
- * found, -ENOMEM.
+ * -EIO if the hook did not become live, what mglru_hook_find() returned if it
+ * was never found, -ENOMEM.
  */
 int mglru_hook_attach(struct mglru_hook *hook)
 {

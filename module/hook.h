@@ -84,8 +84,8 @@ struct mglru_hook {
  * @in_flight: the hook's counter
  *
  * Detaching waits until as many calls have left as have entered. It has to be
- * told of a replacement that may block, for RCU tasks does not wait for a task
- * that has been off the CPU by itself. On PREEMPT_RT that is any replacement
+ * told of a replacement that may block or reschedule, for RCU tasks does not wait
+ * for a task that has been off the CPU by itself. On PREEMPT_RT that is any replacement
  * whose original takes a spinlock, see mglru_hook_enter_rt().
  *
  * Whoever has passed the handler but has not come here yet is at most

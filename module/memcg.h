@@ -92,7 +92,7 @@ static __always_inline unsigned long mglru_slot_of(struct mem_cgroup *memcg)
 
 /**
  * mglru_slot_of_folio - the same for the memory cgroup that a folio belongs to
- * @folio: a folio that the caller has a reference to
+ * @folio: a folio that the caller keeps, by a reference or a page table lock
  *
  * Context: any; RCU read side. folio_memcg() asks for it since 7.2, where the
  * folio points to an objcg whose memcg can change under it.

@@ -271,6 +271,9 @@ int mglru_policy_parse(const char *buf, size_t len, const char *where)
 		if (!n)
 			return mglru_policy_reject(where, buf, len, -EINVAL,
 						   "empty policy name");
+		if (n == strlen("inherit") && !memcmp(word, "inherit", n))
+			return mglru_policy_reject(where, buf, len, -EINVAL,
+						   "inherit stands alone");
 		ret = mglru_policy_find(word, n, &field);
 		if (ret < 0)
 			return mglru_policy_reject(where, word, n, ret,

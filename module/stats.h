@@ -10,7 +10,7 @@
 
 #include "mglru_policy.h"
 
-/* 48 bytes per CPU; a memory cgroup's own counters take some kilobytes. */
+/* Less than 200 bytes per CPU; a memory cgroup's own counters take kilobytes. */
 struct mglru_counters {
 	unsigned long count[MGLRU_NR_STATS];
 };

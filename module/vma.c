@@ -39,13 +39,15 @@
  *  - Look-around: it runs with a page table lock held. So it stays on one CPU,
  *    and nobody else runs a look-around there; on PREEMPT_RT somebody else may,
  *    who has preempted it. Hence a list per CPU of look-arounds under way, with
- *    the task that each belongs to: one entry, or on PREEMPT_RT a few. A
- *    look-around inside an aging is found first.
+ *    the task that each belongs to: one entry, or on PREEMPT_RT a few. It is
+ *    asked first, for a look-around may have a walk at hand, and may see folios
+ *    that another task is just reclaiming.
  *
  *  - Reclaim: folio->lru.prev. shrink_folio_list() has taken the folio off its
  *    list and puts it onto another one when it is done with it; in between the
  *    field holds a poison. The replacement of folio_referenced() stores the
- *    address of a mark there, as placement.c does for folio_add_lru().
+ *    address of a mark there, as placement.c does for folio_add_lru(). Only the
+ *    owner of the folio writes it; others may read it and take it for nothing.
  *
  * When a hook comes or goes in the middle of one of these, the answer is
  * "unknown", and the folio is treated as if it was not executable. Nothing
@@ -53,7 +55,6 @@
  * folio->lru.prev, which the next list_add() overwrites.
  */
 #include <linux/mm.h>
-#include <linux/poison.h>
 #include <linux/static_call.h>
 
 #include "memcg.h"
@@ -166,19 +167,24 @@ enum mglru_mapping mglru_mapping_of_walk(struct lru_gen_mm_walk *walk)
  * mglru_mapping_of_access - through which mapping reclaim has found an access
  * @folio: argument of lru_gen_set_refs()
  *
- * Context: in lru_gen_set_refs(). To be asked once: the answer is used up.
+ * Context: in lru_gen_set_refs().
  * Return: what kind of mapping (executable, if one of several is); unknown if
  * what led here began before its hook.
  */
 enum mglru_mapping mglru_mapping_of_access(struct folio *folio)
 {
+	struct vm_area_struct *vma = mglru_look_vma();
 	unsigned long offset;
 
-	/* In a look-around the folio is on a list, and this a pointer of it. */
+	/*
+	 * A look-around does not own the folio: it may be on a list, or just
+	 * have been isolated by another task, whose mark is not for us.
+	 */
+	if (vma)
+		return mglru_mapping_of(vma);
 	offset = (unsigned long)READ_ONCE(folio->lru.prev) - (unsigned long)mglru_vma_marks;
 	if (offset >= sizeof(mglru_vma_marks))
-		return mglru_mapping_of(mglru_look_vma());
-	folio->lru.prev = LIST_POISON2;
+		return MGLRU_MAPPING_UNKNOWN;
 	return offset ? MGLRU_MAPPING_EXEC : MGLRU_MAPPING_PLAIN;
 }
 
@@ -320,21 +326,23 @@ struct mglru_hook mglru_hook_look_around =
 			       mglru_aim_look_around, mglru_look_around_in_flight);
 
 /*
- * Stands in for folio_referenced() as shrink_folio_list() calls it.
+ * Stands in for folio_referenced() as shrink_folio_list() calls it. Counted on
+ * every kernel: rmap_walk() has a cond_resched(), and without CONFIG_PREEMPTION
+ * RCU tasks takes that for the end of everything before it.
  *
- * Context: the folio is locked and on no list; does not sleep.
+ * Context: the folio is locked and on no list; may reschedule.
  */
 static int mglru_referenced(struct folio *folio, int is_locked, struct mem_cgroup *memcg,
 			    vm_flags_t *vm_flags)
 {
 	int ptes;
 
-	mglru_hook_enter_rt(&mglru_referenced_in_flight);
+	mglru_hook_enter(&mglru_referenced_in_flight);
 	ptes = static_call(mglru_orig_referenced)(folio, is_locked, memcg, vm_flags);
 	/* Otherwise lru_gen_set_refs() will not be called. */
 	if (ptes > 0 && !(*vm_flags & VM_LOCKED))
 		folio->lru.prev = &mglru_vma_marks[!!(*vm_flags & VM_EXEC)];
-	mglru_hook_leave_rt(&mglru_referenced_in_flight);
+	mglru_hook_leave(&mglru_referenced_in_flight);
 	return ptes;
 }
 
@@ -360,8 +368,8 @@ static void mglru_aim_referenced(void *past)
 }
 
 struct mglru_hook mglru_hook_referenced =
-	MGLRU_HOOK_REDIRECT_RT("folio_referenced", mglru_referenced_handler,
-			       mglru_aim_referenced, mglru_referenced_in_flight);
+	MGLRU_HOOK_REDIRECT("folio_referenced", mglru_referenced_handler,
+			    mglru_aim_referenced, mglru_referenced_in_flight);
 
 #else
 

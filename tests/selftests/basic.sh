@@ -91,6 +91,8 @@ test_bad_input_changes_nothing() {
 		is "both" "Invalid argument" "$(write_error exec_promotion+set_active+no_exec_promotion "$f")"
 		ok "log says so" log_has "'no_exec_promotion': repeats or contradicts"
 		is "inherit behind it" "Invalid argument" "$(write_error exec_promotion+inherit "$f")"
+		ok "log says so" log_has "inherit stands alone"
+		is "inherit behind all" "Invalid argument" "$(write_error exec_promotion+set_active+inherit "$f")"
 		is "blank in between" "Invalid argument" "$(write_error 'exec_promotion +set_active' "$f")"
 	else
 		is "exec_promotion" "Operation not supported" "$(write_error fault_youngest+exec_promotion "$f")"

@@ -68,7 +68,7 @@ test_no_exec_promotion() {
 }
 test_exec_promotion_is_native() { expect exec_promotion "$N" "$KEPT" "${RA8[@]}"; }
 
-N=${RUNS:-3}
+N=${RUNS:-3} VARY_SEED=1
 case ${SERIES:-$(uname -r)} in
 7.3*) run_tests test_stock_keeps_text test_no_exec_promotion test_exec_promotion_is_native test_parity_of_stock test_parity ;;
 *) run_tests test_stock_loses_text test_exec_promotion test_with_fault_youngest test_parity ;;

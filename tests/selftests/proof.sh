@@ -14,11 +14,9 @@ value() { sed -n "s/.*\<$2=\([0-9]*\).*/\1/p" <<<"$1"; }
 
 # measure POLICY COLUMN LOW HIGH WORKLOAD ARGS...: RUNS runs; the median of COLUMN
 # must be between LOW and HIGH, and if HIGH is 0, every run. POLICY stock: without
-# the module. The runs of B and C have
-# the same seed: another one moves the counters by some 10 %, which would hide what
-# a policy does; what is left between runs is the kernel's own scatter.
+# the module. The runs have the same seed, or with VARY_SEED=1 each another one.
 measure() {
-	local policy=$1 column=$2 low=$3 high=$4 run line v setup=:
+	local policy=$1 column=$2 low=$3 high=$4 run line v setup=: seed=()
 	shift 4
 	if [ "$policy" = stock ]; then
 		loaded && unload
@@ -28,7 +26,8 @@ measure() {
 	fi
 	RESULTS=()
 	for run in $(seq "$RUNS"); do
-		if ! line=$("$WORKLOAD" "$@" --setup "$setup" 2>"/tmp/workload.$$"); then
+		[ -z "${VARY_SEED:-}" ] || seed=(--seed "$run")
+		if ! line=$("$WORKLOAD" "$@" "${seed[@]}" --setup "$setup" 2>"/tmp/workload.$$"); then
 			fail "$policy, run $run: $(tail -n 1 "/tmp/workload.$$")"
 			continue
 		fi

@@ -10,6 +10,8 @@
  *		them on either side of a page table's boundary
  *  huge	a huge page and 16 small ones in one executable mapping, and 16
  *		pages of a plain one beside them in the same page table
+ *  large	256 executable pages in folios as large as sequential read() makes
+ *		them; how many folios that are is not known
  *  locked	64 executable pages, half of them locked in memory
  *
  * Prints "ready EXEC PLAIN": how many folios are mapped executable and plain,
@@ -57,6 +59,17 @@ static void read_ahead(int fd, unsigned long offset, unsigned long size)
 	usleep(200000);
 }
 
+/* In folios that grow with the readahead window. */
+static void read_in(int fd, unsigned long size)
+{
+	static char buf[64 << 10];
+	unsigned long done;
+
+	for (done = 0; done < size; done += sizeof(buf))
+		if (read(fd, buf, sizeof(buf)) != sizeof(buf))
+			err(1, "read");
+}
+
 static void touch(const char *addr, unsigned long size)
 {
 	unsigned long i;
@@ -73,7 +86,7 @@ int main(int argc, char **argv)
 	int fd, sig;
 
 	if (argc != 3)
-		errx(2, "usage: execmap FILE small|huge|locked");
+		errx(2, "usage: execmap FILE small|huge|large|locked");
 	fd = open_data(argv[1], 2 * HUGE);
 	/* Aligned, and with nothing of ours near it. */
 	area = mmap(NULL, 4 * HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -99,6 +112,12 @@ int main(int argc, char **argv)
 		make_plain(start + HUGE + 16 * WL_PAGE, 16 * WL_PAGE);
 		nr_exec = 17;
 		nr_plain = 16;
+	} else if (!strcmp(argv[2], "large")) {
+		size = 256 * WL_PAGE;
+		start = area;
+		read_in(fd, size);
+		map(start, size, fd, 0);
+		nr_exec = 0;
 	} else if (!strcmp(argv[2], "locked")) {
 		size = 64 * WL_PAGE;
 		start = area;
@@ -108,7 +127,7 @@ int main(int argc, char **argv)
 			err(1, "mlock");
 		nr_exec = 32;
 	} else {
-		errx(2, "%s: give small, huge or locked", argv[2]);
+		errx(2, "%s: give small, huge, large or locked", argv[2]);
 	}
 
 	sigemptyset(&usr1);
