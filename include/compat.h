@@ -106,23 +106,25 @@ static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
 #define MGLRU_FINDS_VMA		0
 #define MGLRU_SET_REFS_PROTO	struct folio *folio, const vma_flags_t *vma_flags
 #define MGLRU_SET_REFS_ARGS	folio, vma_flags
-#define MGLRU_SET_REFS_AS(vma)	folio, &(vma)->flags
+#define MGLRU_SET_REFS_PLAIN	folio, &mglru_plain_vma.flags
 #define MGLRU_SET_REFS_EXEC	vma_flags_test(vma_flags, VMA_EXEC_BIT)
 #define MGLRU_UPDATE_PROTO	struct lru_gen_mm_walk *walk, struct vm_area_struct *vma, \
 				struct folio *folio, int new_gen, bool dirty
-#define MGLRU_UPDATE_AS(vma)	walk, vma, folio, new_gen, dirty
-#define MGLRU_UPDATE_VMA	vma
+#define MGLRU_UPDATE_ARGS	walk, vma, folio, new_gen, dirty
+#define MGLRU_UPDATE_PLAIN	walk, &mglru_plain_vma, folio, new_gen, dirty
+#define MGLRU_UPDATE_EXEC	(vma->vm_flags & VM_EXEC)
 #define MGLRU_UPDATE_FOLIO	2	/* which argument */
 #else
 #define MGLRU_FINDS_VMA		MGLRU_HAVE_SET_REFS
 #define MGLRU_SET_REFS_PROTO	struct folio *folio
 #define MGLRU_SET_REFS_ARGS	folio
-#define MGLRU_SET_REFS_AS(vma)	folio
+#define MGLRU_SET_REFS_PLAIN	folio
 #define MGLRU_SET_REFS_EXEC	false
 #define MGLRU_UPDATE_PROTO	struct lru_gen_mm_walk *walk, struct folio *folio, \
 				int new_gen, bool dirty
-#define MGLRU_UPDATE_AS(vma)	walk, folio, new_gen, dirty
-#define MGLRU_UPDATE_VMA	NULL
+#define MGLRU_UPDATE_ARGS	walk, folio, new_gen, dirty
+#define MGLRU_UPDATE_PLAIN	walk, folio, new_gen, dirty
+#define MGLRU_UPDATE_EXEC	false
 #define MGLRU_UPDATE_FOLIO	1
 #endif
 

@@ -63,8 +63,8 @@ DEFINE_STATIC_CALL(mglru_orig_update, mglru_no_update);
 static DEFINE_PER_CPU(long, mglru_set_refs_in_flight);
 static DEFINE_PER_CPU(long, mglru_update_in_flight);
 
-/* A mapping that is not executable, nor anything else. */
-static struct vm_area_struct mglru_plain_vma;
+/* A mapping that is not executable, nor anything else; for 7.3. */
+static struct vm_area_struct mglru_plain_vma __maybe_unused;
 
 static bool mglru_is_first_access(struct folio *folio)
 {
@@ -118,7 +118,7 @@ static bool mglru_set_refs_first(MGLRU_SET_REFS_PROTO)
 		return true;
 	}
 	if (held)
-		return static_call(mglru_orig_set_refs)(MGLRU_SET_REFS_AS(&mglru_plain_vma));
+		return static_call(mglru_orig_set_refs)(MGLRU_SET_REFS_PLAIN);
 	return static_call(mglru_orig_set_refs)(MGLRU_SET_REFS_ARGS);
 }
 
@@ -232,8 +232,8 @@ static bool mglru_mark_referenced(struct folio *folio)
  */
 static void mglru_update(MGLRU_UPDATE_PROTO)
 {
-	struct vm_area_struct *mapping = MGLRU_UPDATE_VMA;
 	unsigned long slot;
+	bool held = false;
 
 	mglru_hook_enter_rt(&mglru_update_in_flight);
 	rcu_read_lock();
@@ -243,14 +243,16 @@ static void mglru_update(MGLRU_UPDATE_PROTO)
 			if (mglru_exec_promotes(slot, mglru_mapping_of_walk(walk),
 						MGLRU_STAT_EXEC_WALK))
 				mglru_mark_referenced(folio);
-		} else if ((mapping->vm_flags & VM_EXEC) &&
-			   !mglru_exec_promotes(slot, MGLRU_MAPPING_EXEC,
-						MGLRU_STAT_EXEC_WALK)) {
-			mapping = &mglru_plain_vma;
+		} else if (MGLRU_UPDATE_EXEC) {
+			held = !mglru_exec_promotes(slot, MGLRU_MAPPING_EXEC,
+						    MGLRU_STAT_EXEC_WALK);
 		}
 	}
 	rcu_read_unlock();
-	static_call(mglru_orig_update)(MGLRU_UPDATE_AS(mapping));
+	if (held)
+		static_call(mglru_orig_update)(MGLRU_UPDATE_PLAIN);
+	else
+		static_call(mglru_orig_update)(MGLRU_UPDATE_ARGS);
 	mglru_hook_leave_rt(&mglru_update_in_flight);
 }
 

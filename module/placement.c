@@ -228,7 +228,7 @@ static void mglru_aim_add(void *past)
 
 struct mglru_hook mglru_hook_add =
 	MGLRU_HOOK_REDIRECT_RT("folio_add_lru", mglru_add_handler, mglru_aim_add,
-			    mglru_add_in_flight);
+			       mglru_add_in_flight);
 
 static unsigned int mglru_folio_state(struct folio *folio)
 {
@@ -337,7 +337,7 @@ static void mglru_aim_lru_add(void *past)
 
 struct mglru_hook mglru_hook_lru_add =
 	MGLRU_HOOK_REDIRECT_RT("lru_add", mglru_lru_add_handler, mglru_aim_lru_add,
-			    mglru_lru_add_in_flight);
+			       mglru_lru_add_in_flight);
 
 /**
  * mglru_placement_init - find the multi-gen LRU's switch

@@ -171,7 +171,7 @@ const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size
 	if (desc->missing)
 		return desc->missing;
 	if ((policy & MGLRU_EXEC_MASK) && !MGLRU_KERNEL_EXEC)
-		return "the page table walk of this kernel (before 6.14) promotes everything on its first access";
+		return "before 6.14 the page table walk promotes everything on first access";
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {
 		if (!(needed & BIT(id)) || mglru_hooks[id]->ip)
 			continue;

@@ -226,7 +226,7 @@ static void notrace mglru_walk_pud_handler(unsigned long ip, unsigned long paren
 
 static void mglru_aim_walk_pud(void *past)
 {
-	static_call_update(mglru_orig_walk_pud, (typeof(&mglru_no_walk_pud))past);
+	static_call_update(mglru_orig_walk_pud, (typeof(mglru_no_walk_pud) *)past);
 }
 
 struct mglru_hook mglru_hook_walk_pud =
@@ -264,7 +264,7 @@ static void notrace mglru_walk_pmd_handler(unsigned long ip, unsigned long paren
 
 static void mglru_aim_walk_pmd(void *past)
 {
-	static_call_update(mglru_orig_walk_pmd, (typeof(&mglru_no_walk_pmd))past);
+	static_call_update(mglru_orig_walk_pmd, (typeof(mglru_no_walk_pmd) *)past);
 }
 
 struct mglru_hook mglru_hook_walk_pmd =
@@ -318,7 +318,7 @@ static void notrace mglru_look_around_handler(unsigned long ip, unsigned long pa
 
 static void mglru_aim_look_around(void *past)
 {
-	static_call_update(mglru_orig_look_around, (typeof(&mglru_no_look_around))past);
+	static_call_update(mglru_orig_look_around, (typeof(mglru_no_look_around) *)past);
 }
 
 struct mglru_hook mglru_hook_look_around =
@@ -364,7 +364,7 @@ static void notrace mglru_referenced_handler(unsigned long ip, unsigned long par
 
 static void mglru_aim_referenced(void *past)
 {
-	static_call_update(mglru_orig_referenced, (typeof(&mglru_no_referenced))past);
+	static_call_update(mglru_orig_referenced, (typeof(mglru_no_referenced) *)past);
 }
 
 struct mglru_hook mglru_hook_referenced =

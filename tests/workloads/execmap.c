@@ -31,8 +31,6 @@
 
 #define HUGE	(2UL << 20)	/* what a page table maps */
 
-static volatile unsigned char sum;
-
 /* @size bytes from @offset of the file, executable, at @addr. */
 static void map(void *addr, unsigned long size, int fd, unsigned long offset)
 {
@@ -75,7 +73,7 @@ static void touch(const char *addr, unsigned long size)
 	unsigned long i;
 
 	for (i = 0; i < size; i += WL_PAGE)
-		sum += addr[i];
+		asm volatile("" : : "r" (addr[i]));
 }
 
 int main(int argc, char **argv)
@@ -101,7 +99,8 @@ int main(int argc, char **argv)
 		map(start, size, fd, 0);
 		for (i = 0; i < size; i += 2 * WL_PAGE)
 			make_plain(start + i, WL_PAGE);
-		nr_exec = nr_plain = 64;
+		nr_exec = 64;
+		nr_plain = 64;
 	} else if (!strcmp(argv[2], "huge")) {
 		size = HUGE + 32 * WL_PAGE;
 		start = area;
