@@ -10,6 +10,7 @@
  * lru_gen_set_refs rule -		6.14		7.2		7.2
  * walk_update_folio	none		(walk, folio, gen, dirty)	vma added
  * exec promotion	its own		no		no		yes
+ * lru_gen_test_recent	inlined		four arguments	(and file)	(and file)
  */
 #ifndef MGLRU_COMPAT_H
 #define MGLRU_COMPAT_H
@@ -124,6 +125,46 @@ static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
 #define MGLRU_UPDATE_AS(vma)	walk, folio, new_gen, dirty
 #define MGLRU_UPDATE_VMA	NULL
 #define MGLRU_UPDATE_FOLIO	1
+#endif
+
+/*
+ * Is a refault recent, and whose? Up to 7.1 the function does not know the last
+ * argument; what is in its register then goes unread. 6.12 has inlined it in
+ * its callers, of which one can be called; whose a shadow entry is has to be
+ * read from it as unpack_shadow() does (a cgroup that is gone is nobody's).
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+struct mglru_recent {
+	struct lruvec *lruvec;
+	unsigned long token;
+	bool workingset;
+};
+
+#define MGLRU_RECENT_FUNC	"lru_gen_test_recent"
+#define MGLRU_RECENT_PROTO	void *shadow, struct lruvec **lruvec, \
+				unsigned long *token, bool *workingset, bool file
+#define MGLRU_RECENT_AS(shadow, found) \
+	shadow, &(found)->lruvec, &(found)->token, &(found)->workingset, true
+#define MGLRU_RECENT_IS_OF(shadow, found, memcg, nid) \
+	((found)->lruvec == &(memcg)->nodeinfo[nid]->lruvec)
+#else
+struct mglru_recent {
+	bool workingset;
+};
+
+#define MGLRU_RECENT_FUNC	"workingset_test_recent"
+#define MGLRU_RECENT_PROTO	void *shadow, bool file, bool *workingset, bool flush
+#define MGLRU_RECENT_AS(shadow, found) \
+	shadow, true, &(found)->workingset, false
+#define MGLRU_RECENT_IS_OF(shadow, found, memcg, nid) \
+	mglru_shadow_is_of(xa_to_value(shadow) >> 1, memcg, nid)
+
+/* @entry: behind the workingset bit come the node and the memcg's id. */
+static inline bool mglru_shadow_is_of(unsigned long entry, struct mem_cgroup *memcg, int nid)
+{
+	return (entry & ((1UL << NODES_SHIFT) - 1)) == nid &&
+	       ((entry >> NODES_SHIFT) & USHRT_MAX) == mglru_memcg_id(memcg);
+}
 #endif
 
 /* What an ftrace site holds that nobody uses. */

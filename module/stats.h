@@ -10,7 +10,7 @@
 
 #include "mglru_policy.h"
 
-/* 48 bytes per CPU; a memory cgroup's own counters take some kilobytes. */
+/* Two cache lines or so per CPU; a memory cgroup's own take some kilobytes. */
 struct mglru_counters {
 	unsigned long count[MGLRU_NR_STATS];
 };
@@ -26,6 +26,18 @@ static inline void mglru_count(struct mglru_counters __percpu *counters,
 			       enum mglru_stat stat)
 {
 	this_cpu_inc(counters->count[stat]);
+}
+
+/**
+ * mglru_count_pages - count more than one
+ * @counters: as for mglru_count()
+ * @stat: which counter
+ * @pages: how many
+ */
+static inline void mglru_count_pages(struct mglru_counters __percpu *counters,
+				     enum mglru_stat stat, unsigned long pages)
+{
+	this_cpu_add(counters->count[stat], pages);
 }
 
 const char *mglru_stat_name(enum mglru_stat stat);

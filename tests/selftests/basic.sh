@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # 6.12 has no lru_gen_set_refs; 7.x needs it for set_active, 6.18 does not.
-POLICIES="set_active mark_accessed mark_accessed_v3 fault_youngest"
+POLICIES="set_active mark_accessed mark_accessed_v3 fault_youngest readahead_credit"
 
 # 6.12's walk promotes everything on the first access.
 HAVE_EXEC=1
