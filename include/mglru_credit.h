@@ -41,6 +41,11 @@
 #define mglru_pool_pages(word)	((word) & MGLRU_POOL_MAX)
 #define mglru_pool_gen(word)	((word) >> MGLRU_POOL_SHIFT)
 
+static inline unsigned long mglru_pool_word(unsigned long gen, unsigned long pages)
+{
+	return (gen & MGLRU_GEN_MASK) << MGLRU_POOL_SHIFT | pages;
+}
+
 /**
  * mglru_credit_gens - how many generations have come since
  * @from: the generation up to which something has faded
@@ -96,8 +101,8 @@ static inline unsigned long mglru_pool_add(unsigned long *word, unsigned long ge
 		room = left < cap ? cap - left : 0;
 		if (room > pages)
 			room = pages;
-		new = ((mglru_pool_gen(old) + gens) & MGLRU_GEN_MASK) << MGLRU_POOL_SHIFT |
-		      (left + room);
+		/* In an empty pool nothing has faded, whatever generation it names. */
+		new = mglru_pool_word(had ? mglru_pool_gen(old) + gens : gen, left + room);
 	} while (!mglru_word_try(word, &old, new));
 	return had - left + pages - room;
 }
@@ -127,11 +132,9 @@ static inline unsigned long mglru_pool_take(unsigned long *word, unsigned long g
 		taken = left < most ? left : most;
 		if (taken < least)
 			taken = 0;
-		/* An empty pool has nothing to fade, from whatever generation on. */
 		if (!had)
 			return 0;
-		new = ((mglru_pool_gen(old) + gens) & MGLRU_GEN_MASK) << MGLRU_POOL_SHIFT |
-		      (left - taken);
+		new = mglru_pool_word(mglru_pool_gen(old) + gens, left - taken);
 	} while (new != old && !mglru_word_try(word, &old, new));
 	*expired += had - left;
 	return taken;
