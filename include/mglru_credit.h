@@ -12,9 +12,9 @@
  *	| generation   | pages                                 |
  *	+--------------+---------------------------------------+
  *
- * The generation is the low end of the max_seq up to which the pages have faded.
- * A pocket, one for each memory cgroup and CPU, holds a little of it and is
- * changed by its CPU alone.
+ * The generation is the low end of the max_seq at which something was earned
+ * last; fading moves it on. A pocket, one for each memory cgroup and CPU, holds a
+ * little of the credit and is changed by its CPU alone.
  *
  * Nothing is created: what a pool is given was earned. Nothing is lost but what
  * is reported as expired: the cap, the fading, and what is reset.
@@ -48,7 +48,7 @@ static inline unsigned long mglru_pool_word(unsigned long gen, unsigned long pag
 
 /**
  * mglru_credit_gens - how many generations have come since
- * @from: the generation up to which something has faded
+ * @from: a generation
  * @to: the youngest generation; only the low 24 bits of both count
  *
  * Return: their number; 0 if @to is older, as read by one who was overtaken.
@@ -61,9 +61,23 @@ static inline unsigned long mglru_credit_gens(unsigned long from, unsigned long 
 }
 
 /**
- * mglru_credit_fade - what is left of credit after some generations
+ * mglru_credit_quiet - how many generations have passed without earning
+ * @last: the one in which something was earned
+ * @now: the youngest generation
+ *
+ * Return: the number of those between the two.
+ */
+static inline unsigned long mglru_credit_quiet(unsigned long last, unsigned long now)
+{
+	unsigned long gens = mglru_credit_gens(last, now);
+
+	return gens ? gens - 1 : 0;
+}
+
+/**
+ * mglru_credit_fade - what is left of credit after some quiet generations
  * @pages: the credit, at most MGLRU_POOL_MAX
- * @gens: how many new generations there have been
+ * @gens: how many
  *
  * Three quarters with each, rounded down, as in the kernel patch that the
  * policy is taken from: a single page is gone with the first, the largest pool
@@ -77,7 +91,7 @@ static inline unsigned long mglru_credit_fade(unsigned long pages, unsigned long
 }
 
 /**
- * mglru_pool_add - put credit into a pool
+ * mglru_pool_add - put credit that was earned into a pool
  * @word: the pool
  * @gen: the youngest generation
  * @pages: how many
@@ -97,11 +111,11 @@ static inline unsigned long mglru_pool_add(unsigned long *word, unsigned long ge
 	do {
 		had = mglru_pool_pages(old);
 		gens = mglru_credit_gens(mglru_pool_gen(old), gen);
-		left = mglru_credit_fade(had, gens);
+		left = mglru_credit_fade(had, mglru_credit_quiet(mglru_pool_gen(old), gen));
 		room = left < cap ? cap - left : 0;
 		if (room > pages)
 			room = pages;
-		/* In an empty pool nothing has faded, whatever generation it names. */
+		/* An empty pool may name any generation. */
 		new = mglru_pool_word(had ? mglru_pool_gen(old) + gens : gen, left + room);
 	} while (!mglru_word_try(word, &old, new));
 	return had - left + pages - room;
@@ -127,7 +141,7 @@ static inline unsigned long mglru_pool_take(unsigned long *word, unsigned long g
 
 	do {
 		had = mglru_pool_pages(old);
-		gens = mglru_credit_gens(mglru_pool_gen(old), gen);
+		gens = mglru_credit_quiet(mglru_pool_gen(old), gen);
 		left = mglru_credit_fade(had, gens);
 		taken = left < most ? left : most;
 		if (taken < least)
@@ -143,94 +157,110 @@ static inline unsigned long mglru_pool_take(unsigned long *word, unsigned long g
 /**
  * struct mglru_pocket - credit at hand on one CPU, of one memory cgroup
  * @pages: how many, at most what mglru_pocket_spend() is told
- * @node: whose pool they are from
- * @gen: up to which generation they have faded
- * @life: of which life they are; void if the cgroup's credit was reset since
+ * @retries: pages of folios that came back and may be protected all the same
+ * @node: whose pool @pages are from
+ * @gen: in which generation it was used last
+ * @life: of which life it is; void if the cgroup's credit was reset since
  */
 struct mglru_pocket {
 	unsigned int pages;
+	unsigned int retries;
 	unsigned int node;
 	unsigned long gen;
 	unsigned long life;
 };
 
-/* What mglru_pocket_spend() has to report. */
-struct mglru_spending {
+/* A folio to be paid for. */
+struct mglru_purchase {
+	unsigned long pages;
+	unsigned int node;
+	unsigned long gen;	/* the youngest one of that node */
+	unsigned long life;	/* of the memory cgroup's credit */
+	bool returned;		/* it was evicted before */
+
+	/* What happened. */
 	unsigned long expired;
 	bool hit;		/* the pocket had enough */
 	bool refill;		/* something was taken from the pool */
 };
+
+/* What is in a pocket goes back to where it came from; that is no earning. */
+static inline unsigned long mglru_pocket_return(struct mglru_pocket *pocket, unsigned long *pool)
+{
+	unsigned long word = mglru_word_read(pool);
+	unsigned long gen = mglru_pool_pages(word) ? mglru_pool_gen(word) : pocket->gen;
+	unsigned long left = mglru_credit_fade(pocket->pages,
+					       mglru_credit_quiet(pocket->gen, gen));
+	unsigned long expired = pocket->pages - left;
+
+	pocket->pages = 0;
+	return expired + mglru_pool_add(pool, gen, left, MGLRU_POOL_MAX);
+}
 
 /**
  * mglru_pocket_spend - pay for a folio
  * @pocket: of this CPU; nobody else changes it meanwhile
  * @pools: of the memory cgroup, @stride words apart, indexed by node
  * @stride: see @pools
- * @node: the folio's
- * @gen: the youngest generation of that node
- * @life: of the memory cgroup's credit
- * @pages: of the folio
- * @size: of the pocket
- * @done: set to what happened
+ * @size: how many pages of credit the pocket holds at most
+ * @retries: how many pages of retries
+ * @buy: the folio; what happened is put there
  *
  * A pocket that holds credit of another node gives it back. A folio larger than
- * the pocket is paid from the pool, whole or not at all.
+ * the pocket is paid from the pool, whole or not at all. One that has returned
+ * also needs a retry for each page; one that has not, and is paid for, brings
+ * them.
  *
  * Return: is the folio paid for?
  */
 static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long *pools,
-				      unsigned long stride, unsigned int node,
-				      unsigned long gen, unsigned long life,
-				      unsigned long pages, unsigned long size,
-				      struct mglru_spending *done)
+				      unsigned long stride, unsigned int size,
+				      unsigned int retries, struct mglru_purchase *buy)
 {
-	unsigned long left = pocket->pages, got = 0;
+	unsigned long *pool = &pools[buy->node * stride];
+	unsigned long got;
 	bool paid;
 
-	*done = (struct mglru_spending){ 0 };
-	if (left && pocket->life != life) {
-		done->expired += left;
-		left = 0;
+	buy->expired = 0;
+	buy->hit = false;
+	buy->refill = false;
+	if (pocket->life != buy->life) {
+		buy->expired += pocket->pages;
+		*pocket = (struct mglru_pocket){ .life = buy->life };
 	}
-	if (left && pocket->node != node) {
-		/* That has its own generations: fade nothing but with the pool. */
-		unsigned long *pool = &pools[pocket->node * stride];
-		unsigned long now = mglru_pool_gen(mglru_word_read(pool));
-		unsigned long kept = mglru_credit_fade(left, mglru_credit_gens(pocket->gen, now));
+	if (buy->returned && pocket->retries < buy->pages)
+		return false;
 
-		done->expired += left - kept;
-		done->expired += mglru_pool_add(pool, now, kept, MGLRU_POOL_MAX);
-		left = 0;
+	if (pocket->pages && pocket->node != buy->node)
+		buy->expired += mglru_pocket_return(pocket, &pools[pocket->node * stride]);
+	if (pocket->pages) {
+		got = mglru_credit_fade(pocket->pages, mglru_credit_quiet(pocket->gen, buy->gen));
+		buy->expired += pocket->pages - got;
+		pocket->pages = got;
 	}
-	if (left) {
-		unsigned long kept = mglru_credit_fade(left, mglru_credit_gens(pocket->gen, gen));
+	pocket->node = buy->node;
+	pocket->gen = buy->gen;
 
-		done->expired += left - kept;
-		left = kept;
-	}
-
-	if (pages > size) {
-		paid = mglru_pool_take(&pools[node * stride], gen, pages, pages,
-				       &done->expired) == pages;
+	if (buy->pages > size) {
+		paid = mglru_pool_take(pool, buy->gen, buy->pages, buy->pages, &buy->expired);
 	} else {
-		done->hit = left >= pages;
-		if (!done->hit) {
-			got = mglru_pool_take(&pools[node * stride], gen, 0, size - left,
-					      &done->expired);
-			done->refill = got;
-			left += got;
+		buy->hit = pocket->pages >= buy->pages;
+		if (!buy->hit) {
+			got = mglru_pool_take(pool, buy->gen, 0, size - pocket->pages,
+					      &buy->expired);
+			buy->refill = got;
+			pocket->pages += got;
 		}
-		paid = left >= pages;
+		paid = pocket->pages >= buy->pages;
 		if (paid)
-			left -= pages;
+			pocket->pages -= buy->pages;
 	}
 
-	if (left || pocket->pages) {
-		pocket->pages = left;
-		pocket->node = node;
-		pocket->gen = gen;
-		pocket->life = life;
-	}
+	if (paid && buy->returned)
+		pocket->retries -= buy->pages;
+	else if (paid)
+		pocket->retries = pocket->retries + buy->pages < retries ?
+				  pocket->retries + buy->pages : retries;
 	return paid;
 }
 

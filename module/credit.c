@@ -70,6 +70,7 @@
 #include "policy.h"
 
 #define MGLRU_POCKET_PAGES	(2 * VM_READAHEAD_PAGES)
+#define MGLRU_POCKET_RETRIES	(8 * VM_READAHEAD_PAGES)
 #define MGLRU_POOL_STRIDE	(sizeof(struct mglru_pool) / sizeof(unsigned long))
 
 static_assert(sizeof(unsigned long) == 8 && offsetof(struct mglru_pool, word) == 0);
@@ -90,6 +91,13 @@ DEFINE_STATIC_CALL(mglru_orig_refault, mglru_no_refault);
 static DEFINE_PER_CPU(long, mglru_refault_in_flight);
 
 static bool mglru_recent_found __ro_after_init;
+
+/*
+ * Where folio->lru.prev of a folio points that was evicted before: from
+ * workingset_refault() to folio_add_lru(), which filemap_add_folio() calls one
+ * after the other. See placement.c on why the field is free.
+ */
+static struct list_head mglru_returned;
 
 /**
  * mglru_credit_find - find what tells recent refaults from others
@@ -192,27 +200,30 @@ static void mglru_credit_earn(struct mglru_memcg *state, struct folio *folio)
  */
 bool mglru_credit_spend(struct mglru_memcg *state, struct folio *folio)
 {
-	unsigned long pages = folio_nr_pages(folio);
 	int nid = folio_nid(folio);
-	unsigned long gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq);
+	struct mglru_purchase buy = {
+		.pages = folio_nr_pages(folio),
+		.node = nid,
+		.gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq),
+		.life = READ_ONCE(state->credit.life),
+		.returned = folio->lru.prev == &mglru_returned,
+	};
 	struct mglru_counters __percpu *counters = state->counters;
-	struct mglru_spending done;
 	bool paid;
 
 	/* The pocket is this task's for a moment: no interrupt adds in a fault. */
 	preempt_disable();
 	paid = mglru_pocket_spend(this_cpu_ptr(state->credit.pockets),
-				  &state->credit.pools->word, MGLRU_POOL_STRIDE, nid, gen,
-				  READ_ONCE(state->credit.life), pages, MGLRU_POCKET_PAGES,
-				  &done);
+				  &state->credit.pools->word, MGLRU_POOL_STRIDE,
+				  MGLRU_POCKET_PAGES, MGLRU_POCKET_RETRIES, &buy);
 	mglru_count_pages(counters, paid ? MGLRU_STAT_CREDIT_SPENT : MGLRU_STAT_CREDIT_DENIED,
-			  pages);
-	if (done.hit)
+			  buy.pages);
+	if (buy.hit)
 		mglru_count(counters, MGLRU_STAT_POCKET_HITS);
-	if (done.refill)
+	if (buy.refill)
 		mglru_count(counters, MGLRU_STAT_POCKET_REFILLS);
-	if (done.expired)
-		mglru_count_pages(counters, MGLRU_STAT_CREDIT_EXPIRED, done.expired);
+	if (buy.expired)
+		mglru_count_pages(counters, MGLRU_STAT_CREDIT_EXPIRED, buy.expired);
 	preempt_enable();
 	return paid;
 }
@@ -295,6 +306,7 @@ static void mglru_refault(struct folio *folio, void *shadow)
 			mglru_credit_reset(state);
 		else if (mglru_refault_counts(folio, shadow, memcg))
 			mglru_credit_earn(state, folio);
+		folio->lru.prev = &mglru_returned;
 	}
 	rcu_read_unlock();
 	static_call(mglru_orig_refault)(folio, shadow);

@@ -32,6 +32,7 @@ s/(to - from) & MGLRU_GEN_MASK/to - from/
 s/if (cap > MGLRU_POOL_MAX)/if (0)/
 s/room = left < cap ? cap - left : 0/room = cap - left/
 s/room = left < cap ? cap - left : 0/room = pages/
+s/return gens ? gens - 1 : 0/return gens/
 s/had ? mglru_pool_gen(old) + gens : gen/mglru_pool_gen(old) + gens/
 s/return had - left + pages - room/return had - left/
 s/return had - left + pages - room/return pages - room/
@@ -41,21 +42,26 @@ s/if (!had)/if (0)/
 s/mglru_pool_gen(old) + gens, left - taken/mglru_pool_gen(old), left - taken/
 s/mglru_pool_gen(old) + gens, left - taken/mglru_pool_gen(old) + gens, left/
 s/\*expired += had - left/(void)expired/
-s/left && pocket->life != life/0/
-s/left && pocket->node != node/0/
-s/mglru_pool_add(pool, now, kept, MGLRU_POOL_MAX)/0/
-s/mglru_credit_gens(pocket->gen, now)/0/
-s/mglru_credit_gens(pocket->gen, gen)/0/
-s/if (pages > size)/if (0)/
-s/0, size - left,/0, size,/
-s/done->hit = left >= pages/done->hit = left > pages/
-s/left += got/left = got/
-s/left -= pages/left -= 1/
-s/done->refill = got/done->refill = false/
-s/if (left || pocket->pages)/if (left)/
-s/pocket->node = node/pocket->node = 0/
-s/pocket->gen = gen/pocket->gen = 0/
-s/pocket->life = life/pocket->life = 0/
+s/if (pocket->life != buy->life)/if (0)/
+s/buy->expired += pocket->pages;/;/
+s/buy->returned && pocket->retries < buy->pages/0/
+s/buy->returned && pocket->retries < buy->pages/buy->returned/
+s/pocket->pages && pocket->node != buy->node/0/
+s/mglru_pool_pages(word) ? mglru_pool_gen(word) : pocket->gen/mglru_pool_gen(word)/
+s/mglru_credit_quiet(pocket->gen, gen)/0/
+s/mglru_credit_quiet(pocket->gen, buy->gen)/0/
+s/return expired + mglru_pool_add(pool, gen, left, MGLRU_POOL_MAX)/return expired/
+s/if (buy->pages > size)/if (0)/
+s/0, size - pocket->pages,/0, size,/
+s/buy->hit = pocket->pages >= buy->pages/buy->hit = pocket->pages > buy->pages/
+s/pocket->pages += got/pocket->pages = got/
+s/pocket->pages -= buy->pages/pocket->pages -= 1/
+s/buy->refill = got/buy->refill = false/
+s/pocket->node = buy->node/pocket->node = 0/
+s/pocket->gen = buy->gen/pocket->gen = 0/
+s/pocket->retries -= buy->pages/pocket->retries -= 0/
+s/pocket->retries + buy->pages : retries/pocket->retries + buy->pages : 0/
+s/pocket->retries + buy->pages < retries/1/
 s/__atomic_compare_exchange_n(.*)/(*(word) = (new), true)/
 '
 
