@@ -13,7 +13,7 @@
  *	+--------------+---------------------------------------+
  *
  * The generation is the low end of the max_seq at which something was earned
- * last; fading moves it on. A pocket, one for each memory cgroup and CPU, holds a
+ * or taken last; fading moves it on. A pocket, one for each memory cgroup and CPU, holds a
  * little of the credit and is changed by its CPU alone.
  *
  * Nothing is created: what a pool is given was earned. Nothing is lost but what
@@ -61,8 +61,8 @@ static inline unsigned long mglru_credit_gens(unsigned long from, unsigned long 
 }
 
 /**
- * mglru_credit_quiet - how many generations have passed without earning
- * @last: the one in which something was earned
+ * mglru_credit_quiet - how many generations have passed without any use
+ * @last: the one in which something was earned or taken
  * @now: the youngest generation
  *
  * Return: the number of those between the two.
@@ -148,6 +148,8 @@ static inline unsigned long mglru_pool_take(unsigned long *word, unsigned long g
 			taken = 0;
 		if (!had)
 			return 0;
+		if (taken)
+			gens = mglru_credit_gens(mglru_pool_gen(old), gen);
 		new = mglru_pool_word(mglru_pool_gen(old) + gens, left - taken);
 	} while (new != old && !mglru_word_try(word, &old, new));
 	*expired += had - left;

@@ -16,13 +16,30 @@
  *  - It spends: a file folio that is added in a fault and is not of the
  *    workingset already becomes active if its pages can be paid for; if not,
  *    it is placed as by mark_accessed_v3.
- *  - It fades: to three quarters with each new generation, so that credit which
- *    nobody renews is soon gone.
+ *  - It fades: to three quarters with each generation in which it was neither
+ *    earned nor spent, so that credit which nobody renews is soon gone.
  *  - It is void when the cgroup's policy changes, and when the multi-gen LRU is
  *    found switched off, by a folio that is added or refaults, or by whoever
  *    reads mglru.stat. It dies with the cgroup's state, and as that is found by
  *    the memcg's address and id together (memcg.h), neither an id nor an
  *    address that is used again can spend it.
+ *
+ * Where the rule differs from the patch, and why
+ * ==============================================
+ *
+ *  - Folios that come back. A strided read over more than fits (workload A)
+ *    brings 15 pages with each that it touches; all of them are evicted and
+ *    refault in the next pass, and so earn credit to protect each other for
+ *    ever: on 6.18, 40 700 refaults in passes 5 to 8, where mark_accessed_v3
+ *    has none. But where protection helps, few of those added were evicted
+ *    before, and where it does not, all of them. So a folio that returns is
+ *    protected only against a retry, and retries are brought, page for page, by
+ *    protected folios that are new; the CPU's pocket has room for eight
+ *    windows of them. The storm then ends as under mark_accessed_v3.
+ *  - Fading. The patch fades with each generation. But as long as protection
+ *    succeeds there are no refaults, and the credit fades away just because it
+ *    works; then everything is evicted again until enough has been earned. So
+ *    what is being used does not fade: spending it is limit enough.
  *
  * Where it is kept
  * ================

@@ -126,8 +126,12 @@ static bool takes_what_is_there(void)
 	CHECK(mglru_pool_take(&word, 8, 101, 101, &expired) == 0 && word == word_of(7, 100));
 	CHECK(mglru_pool_take(&word, 9, 80, 80, &expired) == 0 && word == word_of(8, 75));
 	/* In the same generation it fades once. */
-	CHECK(mglru_pool_take(&word, 9, 75, 75, &expired) == 75 && word == word_of(8, 0));
+	CHECK(mglru_pool_take(&word, 9, 70, 70, &expired) == 70 && word == word_of(9, 5));
 	CHECK(expired == 25);
+	/* What is taken keeps the rest from fading; one who was overtaken, too. */
+	CHECK(mglru_pool_take(&word, 10, 0, 1, &expired) == 1 && word == word_of(10, 4));
+	CHECK(mglru_pool_take(&word, 9, 0, 1, &expired) == 1 && word == word_of(10, 3));
+	CHECK(mglru_pool_take(&word, 11, 0, 3, &expired) == 3 && expired == 25);
 	return true;
 }
 
@@ -143,7 +147,7 @@ static bool agrees_with_a_model(void)
 
 		if (random() % 50 == 0)
 			gen += random() % 4;
-		/* Every generation since the last earning but the present one. */
+		/* Every generation since the last use but the present one. */
 		for (; pages && last + 1 < gen; last++) {
 			lost += pages - pages * 3 / 4;
 			pages = pages * 3 / 4;
@@ -158,6 +162,7 @@ static bool agrees_with_a_model(void)
 			want = pages < n ? pages : n;
 			CHECK(mglru_pool_take(&word, gen, 0, n, &expired) == want);
 			pages -= want;
+			last = want ? gen : last;
 		}
 		CHECK(mglru_pool_pages(word) == pages && expired == lost);
 	}

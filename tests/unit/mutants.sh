@@ -39,6 +39,7 @@ s/return had - left + pages - room/return pages - room/
 s/taken = left < most ? left : most/taken = left/
 s/if (taken < least)/if (0)/
 s/if (!had)/if (0)/
+s/if (taken)/if (0)/
 s/mglru_pool_gen(old) + gens, left - taken/mglru_pool_gen(old), left - taken/
 s/mglru_pool_gen(old) + gens, left - taken/mglru_pool_gen(old) + gens, left/
 s/\*expired += had - left/(void)expired/
