@@ -13,7 +13,8 @@ RESULTS=()
 value() { sed -n "s/.*\<$2=\([0-9]*\).*/\1/p" <<<"$1"; }
 
 # measure POLICY COLUMN LOW HIGH WORKLOAD ARGS...: RUNS runs; the median of COLUMN
-# must be between LOW and HIGH, and if HIGH is 0, every run. POLICY stock: without
+# must be between LOW and HIGH, and if HIGH is 0, every run. LINE is the last
+# run's result. POLICY stock: without
 # the module. The runs of B and C have
 # the same seed: another one moves the counters by some 10 %, which would hide what
 # a policy does; what is left between runs is the kernel's own scatter.
@@ -33,6 +34,7 @@ measure() {
 			continue
 		fi
 		v=$(value "$line" "$column")
+		LINE=$line
 		say "$(printf '%-17s run %s  refault_file %7s  pgmajfault %6s  text_majflt %4s  sys %6s ms  (%s)' \
 			"$policy" "$run" "$(value "$line" refault_file)" "$(value "$line" pgmajfault)" \
 			"$(value "$line" text_majflt)" "$(value "$line" sys_ms)" "$*")"
