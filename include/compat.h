@@ -145,8 +145,12 @@ struct mglru_recent {
 				unsigned long *token, bool *workingset, bool file
 #define MGLRU_RECENT_AS(shadow, found) \
 	shadow, &(found)->lruvec, &(found)->token, &(found)->workingset, true
-#define MGLRU_RECENT_IS_OF(shadow, found, memcg, nid) \
-	((found)->lruvec == &(memcg)->nodeinfo[nid]->lruvec)
+
+static inline bool mglru_recent_is_of(void *shadow, struct mglru_recent *found,
+				      struct mem_cgroup *memcg, int nid)
+{
+	return found->lruvec == &memcg->nodeinfo[nid]->lruvec;
+}
 #else
 struct mglru_recent {
 	bool workingset;
@@ -156,12 +160,13 @@ struct mglru_recent {
 #define MGLRU_RECENT_PROTO	void *shadow, bool file, bool *workingset, bool flush
 #define MGLRU_RECENT_AS(shadow, found) \
 	shadow, true, &(found)->workingset, false
-#define MGLRU_RECENT_IS_OF(shadow, found, memcg, nid) \
-	mglru_shadow_is_of(xa_to_value(shadow) >> 1, memcg, nid)
 
-/* @entry: behind the workingset bit come the node and the memcg's id. */
-static inline bool mglru_shadow_is_of(unsigned long entry, struct mem_cgroup *memcg, int nid)
+static inline bool mglru_recent_is_of(void *shadow, struct mglru_recent *found,
+				      struct mem_cgroup *memcg, int nid)
 {
+	/* Behind the workingset bit come the node and the memcg's id. */
+	unsigned long entry = xa_to_value(shadow) >> 1;
+
 	return (entry & ((1UL << NODES_SHIFT) - 1)) == nid &&
 	       ((entry >> NODES_SHIFT) & USHRT_MAX) == mglru_memcg_id(memcg);
 }

@@ -12,7 +12,7 @@
  *  - It earns: a file folio that comes back and that lru_gen_refault() counts
  *    as recent adds its pages times VM_READAHEAD_PAGES, the default window: it
  *    stands for a window that was dropped before it was used. There is never
- *    more than the lruvec has file pages.
+ *    more than four times what the lruvec has of file pages.
  *  - It spends: a file folio that is added in a fault and is not of the
  *    workingset already becomes active if its pages can be paid for; if not,
  *    it is placed as by mark_accessed_v3.
@@ -40,6 +40,8 @@
  *    succeeds there are no refaults, and the credit fades away just because it
  *    works; then everything is evicted again until enough has been earned. So
  *    what is being used does not fade: spending it is limit enough.
+ *  - The cap. The patch's is one times the file pages. Refaults come in bursts,
+ *    and most of a burst was lost by it; four times lose nothing in workload C.
  *
  * Where it is kept
  * ================
@@ -86,6 +88,7 @@
 #include "placement.h"
 #include "policy.h"
 
+#define MGLRU_CAP		4UL	/* times the file pages */
 #define MGLRU_POCKET_PAGES	(2 * VM_READAHEAD_PAGES)
 #define MGLRU_POCKET_RETRIES	(8 * VM_READAHEAD_PAGES)
 #define MGLRU_POOL_STRIDE	(sizeof(struct mglru_pool) / sizeof(unsigned long))
@@ -177,7 +180,7 @@ static bool mglru_refault_counts(struct folio *folio, void *shadow, struct mem_c
 	struct mglru_recent found = {};
 
 	return static_call(mglru_test_recent)(MGLRU_RECENT_AS(shadow, &found)) &&
-	       MGLRU_RECENT_IS_OF(shadow, &found, memcg, folio_nid(folio));
+	       mglru_recent_is_of(shadow, &found, memcg, folio_nid(folio));
 }
 
 /* What the lruvec has of file pages; may be off a little, nobody is kept out. */
@@ -201,7 +204,7 @@ static void mglru_credit_earn(struct mglru_memcg *state, struct folio *folio)
 		WRITE_ONCE(state->credit.used, true);
 	expired = mglru_pool_add(&state->credit.pools[folio_nid(folio)].word,
 				 READ_ONCE(lruvec->lrugen.max_seq), pages,
-				 mglru_file_pages(lruvec));
+				 MGLRU_CAP * mglru_file_pages(lruvec));
 	mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EARNED, pages);
 	if (expired)
 		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
@@ -265,6 +268,7 @@ void mglru_credit_reset(struct mglru_memcg *state)
 	/* First the pools: else a pocket of the new life could draw on them. */
 	for (nid = 0; nid < nr_node_ids; nid++)
 		pages += mglru_pool_pages(xchg(&state->credit.pools[nid].word, 0));
+	/* Order is all that is wanted; who spends reads the life first. */
 	smp_store_release(&state->credit.life, READ_ONCE(state->credit.life) + 1);
 	if (pages)
 		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, pages);

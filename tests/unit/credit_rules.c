@@ -20,6 +20,8 @@
 #define NODES	2
 #define STRIDE	8
 #define GENS	(MGLRU_GEN_MASK + 1)
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define __aligned(n)	__attribute__((aligned(n)))
 
 static int number, failed;
 
@@ -314,7 +316,10 @@ static bool returning_folios_need_retries(void)
 /* Two accounts that share a CPU: neither loses by the other's turn. */
 static bool taking_turns_loses_nothing(void)
 {
-	struct account a[2] = { { .pools = { word_of(5, 1000) } }, { .pools = { word_of(9, 1000) } } };
+	struct account a[2] = {
+		{ .pools = { word_of(5, 1000) } },
+		{ .pools = { word_of(9, 1000) } },
+	};
 	unsigned long paid[2] = { 0 }, lost = 0, i;
 	struct mglru_purchase d;
 
@@ -334,7 +339,7 @@ static bool taking_turns_loses_nothing(void)
 #define ROUNDS	400000
 
 static struct {
-	unsigned long pools[NODES * STRIDE] __attribute__((aligned(64)));
+	unsigned long pools[NODES * STRIDE] __aligned(64);
 	unsigned long gen;
 } shared;
 
@@ -343,7 +348,7 @@ struct cpu {
 	unsigned int seed;
 	struct mglru_pocket pocket;
 	unsigned long earned, spent, expired, over;
-} __attribute__((aligned(64)));
+} __aligned(64);
 
 #define CAP	5000UL
 
@@ -364,7 +369,8 @@ static void *run_cpu(void *arg)
 			__atomic_fetch_add(&shared.gen, 1, __ATOMIC_RELAXED);
 		if (rand_r(&seed) % 3 == 0) {
 			cpu->earned += WINDOW;
-			cpu->expired += mglru_pool_add(&shared.pools[node * STRIDE], gen, WINDOW, CAP);
+			cpu->expired += mglru_pool_add(&shared.pools[node * STRIDE], gen,
+						       WINDOW, CAP);
 		}
 		if (mglru_pocket_spend(&cpu->pocket, shared.pools, STRIDE, SIZE, RETRIES, &buy))
 			cpu->spent += pages;
@@ -412,23 +418,23 @@ int main(void)
 		const char *what;
 		bool (*test)(void);
 	} tests[] = {
-		{ "credit fades to three quarters with each quiet generation", fades_to_three_quarters },
+		{ "credit fades to three quarters", fades_to_three_quarters },
 		{ "generations wrap", generations_wrap },
 		{ "a pool is filled up to its cap", adds_up_to_the_cap },
 		{ "a pool saturates", saturates },
 		{ "a pool gives what it has", takes_what_is_there },
 		{ "a pool agrees with a plain model over a million steps", agrees_with_a_model },
 		{ "a pocket is filled with two windows", pocket_is_filled },
-		{ "a folio that is not paid for leaves the pocket's credit", denied_keeps_its_credit },
+		{ "what does not suffice stays in the pocket", denied_keeps_its_credit },
 		{ "a pocket fades", pocket_fades },
-		{ "a large folio pays from the pool, whole or not", large_folio_pays_from_the_pool },
+		{ "a large folio pays from the pool", large_folio_pays_from_the_pool },
 		{ "a pocket gives back what belongs to another node", other_node_gives_back },
 		{ "a reset voids a pocket", reset_voids_the_pocket },
 		{ "folios that come back need retries", returning_folios_need_retries },
 		{ "taking turns loses nothing", taking_turns_loses_nothing },
 		{ "threads create and lose nothing", threads_create_and_lose_nothing },
 	};
-	unsigned int i, n = sizeof(tests) / sizeof(tests[0]);
+	unsigned int i, n = ARRAY_SIZE(tests);
 
 	printf("KTAP version 1\n1..%u\n", n);
 	for (i = 0; i < n; i++)
