@@ -266,12 +266,32 @@ void mglru_credit_reset(struct mglru_memcg *state)
 		return;
 	WRITE_ONCE(state->credit.used, false);
 	/* First the pools: else a pocket of the new life could draw on them. */
-	for (nid = 0; nid < nr_node_ids; nid++)
+	for_each_node(nid)
 		pages += mglru_pool_pages(xchg(&state->credit.pools[nid].word, 0));
 	/* Order is all that is wanted; who spends reads the life first. */
 	smp_store_release(&state->credit.life, READ_ONCE(state->credit.life) + 1);
 	if (pages)
 		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, pages);
+}
+
+/*
+ * What nobody uses fades when it is next used, and when somebody looks. The
+ * memcg is there as long as its slot shows the state.
+ */
+static void mglru_credit_catch_up(struct mglru_memcg *state)
+{
+	unsigned long expired = 0;
+	int nid;
+
+	rcu_read_lock();
+	if (mglru_slot_state(READ_ONCE(mglru_slots[state->id])) == state)
+		for_each_node(nid)
+			mglru_pool_take(&state->credit.pools[nid].word,
+					READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq),
+					0, 0, &expired);
+	rcu_read_unlock();
+	if (expired)
+		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
 }
 
 /**
@@ -291,7 +311,8 @@ void mglru_credit_read(struct mglru_memcg *state, unsigned long *balance,
 	*unseen = 0;
 	if (!mglru_is_enabled())
 		mglru_credit_reset(state);
-	for (nid = 0; nid < nr_node_ids; nid++)
+	mglru_credit_catch_up(state);
+	for_each_node(nid)
 		*balance += mglru_pool_pages(READ_ONCE(state->credit.pools[nid].word));
 	for_each_possible_cpu(cpu) {
 		struct mglru_pocket *pocket = per_cpu_ptr(state->credit.pockets, cpu);
