@@ -10,6 +10,7 @@
  * lru_gen_set_refs rule -		6.14		7.2		7.2
  * walk_update_folio	none		(walk, folio, gen, dirty)	vma added
  * exec promotion	its own		no		no		yes
+ * lru_gen_test_recent	inlined		four arguments	(and file)	(and file)
  */
 #ifndef MGLRU_COMPAT_H
 #define MGLRU_COMPAT_H
@@ -126,6 +127,51 @@ static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
 #define MGLRU_UPDATE_PLAIN	walk, folio, new_gen, dirty
 #define MGLRU_UPDATE_EXEC	false
 #define MGLRU_UPDATE_FOLIO	1
+#endif
+
+/*
+ * Is a refault recent, and whose? Up to 7.1 the function does not know the last
+ * argument; what is in its register then goes unread. 6.12 has inlined it in
+ * its callers, of which one can be called; whose a shadow entry is has to be
+ * read from it as unpack_shadow() does (a cgroup that is gone is nobody's).
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+struct mglru_recent {
+	struct lruvec *lruvec;
+	unsigned long token;
+	bool workingset;
+};
+
+#define MGLRU_RECENT_FUNC	"lru_gen_test_recent"
+#define MGLRU_RECENT_PROTO	void *shadow, struct lruvec **lruvec, \
+				unsigned long *token, bool *workingset, bool file
+#define MGLRU_RECENT_AS(shadow, found) \
+	shadow, &(found)->lruvec, &(found)->token, &(found)->workingset, true
+
+static inline bool mglru_recent_is_of(void *shadow, struct mglru_recent *found,
+				      struct mem_cgroup *memcg, int nid)
+{
+	return found->lruvec == &memcg->nodeinfo[nid]->lruvec;
+}
+#else
+struct mglru_recent {
+	bool workingset;
+};
+
+#define MGLRU_RECENT_FUNC	"workingset_test_recent"
+#define MGLRU_RECENT_PROTO	void *shadow, bool file, bool *workingset, bool flush
+#define MGLRU_RECENT_AS(shadow, found) \
+	shadow, true, &(found)->workingset, false
+
+static inline bool mglru_recent_is_of(void *shadow, struct mglru_recent *found,
+				      struct mem_cgroup *memcg, int nid)
+{
+	/* Behind the workingset bit come the node and the memcg's id. */
+	unsigned long entry = xa_to_value(shadow) >> 1;
+
+	return (entry & ((1UL << NODES_SHIFT) - 1)) == nid &&
+	       ((entry >> NODES_SHIFT) & USHRT_MAX) == mglru_memcg_id(memcg);
+}
 #endif
 
 /* What an ftrace site holds that nobody uses. */

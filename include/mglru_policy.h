@@ -35,21 +35,29 @@ enum mglru_placement {
 #define MGLRU_INHERIT		0xffu	/* asked for, never in force */
 
 /*
- * Counters of mglru.stat, in the order of printing. All count decisions, one
- * per folio, taken by the module's replacements since the cgroup appeared.
- * What runs the kernel's own code is not counted: it costs nothing.
+ * Counters of mglru.stat, in the order of printing. They count what the
+ * module's replacements did since the cgroup appeared: decisions, one per
+ * folio; of credit (readahead_credit) pages; of pockets how often. What runs
+ * the kernel's own code is not counted: it costs nothing.
  */
 #define MGLRU_STATS(X)							\
 	X(ADD_ACTIVE,	"add_active")	/* in fault: made active */	\
 	X(ADD_ACCESSED,	"add_accessed")	/* in fault: accessed once */	\
 	X(ADD_YOUNGEST,	"add_youngest")	/* accessed once, youngest gen */ \
+	X(ADD_CREDIT,	"add_credit")	/* in fault: active, by credit */ \
 	X(ADD_OTHER,	"add_other")	/* added outside a fault */	\
 	X(REFS_PROMOTED, "refs_promoted") /* second access: workingset */ \
 	X(REFS_COUNTED,	"refs_counted")	/* second access: counted only */ \
 	X(EXEC_WALK,	"exec_promoted_walk")	/* first access, aging */ \
 	X(EXEC_RMAP,	"exec_promoted_rmap")	/* first access, reclaim */ \
 	X(EXEC_NOT,	"exec_not_promoted")	/* first access, file folio */ \
-	X(EXEC_UNKNOWN,	"exec_unknown")		/* the same, no VMA known */
+	X(EXEC_UNKNOWN,	"exec_unknown")		/* the same, no VMA known */ \
+	X(CREDIT_EARNED, "credit_earned")	/* by refaults */	\
+	X(CREDIT_SPENT,	"credit_spent")		/* on folios made active */ \
+	X(CREDIT_DENIED, "credit_denied")	/* folios not paid for */ \
+	X(CREDIT_EXPIRED, "credit_expired")	/* cap, fading, reset */ \
+	X(POCKET_HITS,	"pocket_hits")		/* pocket had enough */	\
+	X(POCKET_REFILLS, "pocket_refills")	/* pool was drawn on */
 
 enum mglru_stat {
 #define X(id, name) MGLRU_STAT_##id,
@@ -64,6 +72,7 @@ enum mglru_fault_rule {
 	MGLRU_FAULT_ACTIVATE,	/* PG_active, always */
 	MGLRU_FAULT_ACCESS,	/* PG_active if workingset, else accessed once */
 	MGLRU_FAULT_ONCE,	/* accessed once, always */
+	MGLRU_FAULT_CREDIT,	/* as ACCESS, but PG_active while credit lasts */
 };
 
 /*

@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 
+#include "credit.h"
 #include "life.h"
 #include "memcg.h"
 #include "placement.h"
@@ -38,6 +39,7 @@ static int __init mglru_init(void)
 	err = mglru_placement_init();
 	if (err)
 		return err;
+	mglru_credit_find();
 	err = mglru_life_init();
 	if (err)
 		return err;

@@ -147,6 +147,7 @@ struct mglru_memcg *mglru_memcg_kill(struct mem_cgroup *memcg)
 
 static void mglru_memcg_free(struct mglru_memcg *state)
 {
+	mglru_credit_free(&state->credit);
 	free_percpu(state->counters);
 	kmem_cache_free(mglru_memcg_cache, state);
 	if (atomic_dec_and_test(&mglru_nr_states))
@@ -190,7 +191,8 @@ struct mglru_memcg *mglru_memcg_new(struct cgroup_subsys_state *css,
 	if (!state)
 		return ERR_PTR(-ENOMEM);
 	state->counters = alloc_percpu(struct mglru_counters);
-	if (!state->counters) {
+	if (!state->counters || mglru_credit_init(&state->credit)) {
+		free_percpu(state->counters);
 		kmem_cache_free(mglru_memcg_cache, state);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -289,6 +291,7 @@ static void mglru_memcg_propagate(struct mglru_memcg *top)
 			pos->effective = effective;
 			pos->changes++;
 			mglru_slot_publish(pos, false);
+			mglru_credit_reset(pos);
 		}
 		pos = mglru_memcg_next(pos, top, same);
 	}

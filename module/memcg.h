@@ -12,6 +12,7 @@
 #include <linux/rcupdate.h>
 
 #include "compat.h"
+#include "credit.h"
 #include "stats.h"
 
 /* One slot for each memcg id; MEM_CGROUP_ID_MAX is private to memcontrol.c. */
@@ -21,6 +22,7 @@
  * struct mglru_memcg - what we know of one memory cgroup
  * @memcg: the cgroup, to be compared only: what the slot's owner must be
  * @counters: see stats.h
+ * @credit: see credit.h
  * @id: index of the slot
  * @asked: policy value or MGLRU_INHERIT; tree lock
  * @effective: policy value in force; tree lock to write
@@ -41,6 +43,7 @@
 struct mglru_memcg {
 	struct mem_cgroup *memcg;
 	struct mglru_counters __percpu *counters;
+	struct mglru_credit credit;
 	unsigned short id;
 	u8 asked;
 	u8 effective;

@@ -48,6 +48,8 @@
  *  mark_accessed_v3	both steps as 7.2-7.3
  *  mark_accessed	first step as 7.2; then everything that is not active
  *			starts in the youngest generation, read() data too
+ *  readahead_credit	both steps as 7.2-7.3; but a file folio becomes active as
+ *			long as there is credit for it (credit.c)
  *  fault_youngest	what was added in a fault starts in the youngest
  *			generation as "accessed once", also after a refault: it
  *			is not promoted, and one aging without another access
@@ -55,8 +57,8 @@
  *			does it.
  *
  * The second access through page tables (exec.c) is part of a policy: 6.14 to
- * 7.1's rule for set_active, 7.2's for mark_accessed_v3 and fault_youngest, v2's
- * for mark_accessed. (On 6.18, fault_youngest with the kernel's own rule had 79
+ * 7.1's rule for set_active, 7.2's for mark_accessed_v3, readahead_credit and
+ * fault_youngest, v2's for mark_accessed. (On 6.18, fault_youngest with the kernel's own rule had 79
  * to 116 major faults in workload C, with 7.2's 50 to 67.)
  *
  * How
@@ -108,6 +110,7 @@
 #include <linux/static_call.h>
 #include <linux/swap.h>
 
+#include "credit.h"
 #include "memcg.h"
 #include "placement.h"
 #include "policy.h"
@@ -151,13 +154,19 @@ bool mglru_is_enabled(void)
  * Step one for a folio added in a fault, according to 6cbdd9726fb5 ("mm/mglru:
  * use folio_mark_accessed to replace folio_set_active"), or before it.
  */
-static enum mglru_stat mglru_mark_fault(const struct mglru_policy_desc *desc,
-					struct folio *folio)
+static enum mglru_stat mglru_mark_fault(unsigned long slot, struct folio *folio)
 {
+	const struct mglru_policy_desc *desc = mglru_policy_desc(mglru_slot_policy(slot));
+
 	if (desc->fault == MGLRU_FAULT_ACTIVATE ||
-	    (desc->fault == MGLRU_FAULT_ACCESS && folio_test_workingset(folio))) {
+	    (desc->fault != MGLRU_FAULT_ONCE && folio_test_workingset(folio))) {
 		folio_set_active(folio);
 		return MGLRU_STAT_ADD_ACTIVE;
+	}
+	if (desc->fault == MGLRU_FAULT_CREDIT && folio_is_file_lru(folio) &&
+	    mglru_credit_spend(mglru_slot_state(slot), folio)) {
+		folio_set_active(folio);
+		return MGLRU_STAT_ADD_CREDIT;
 	}
 	if (!folio_test_referenced(folio))
 		folio_mark_accessed(folio);
@@ -185,13 +194,15 @@ static void mglru_folio_add_lru(struct folio *folio)
 	desc = mglru_policy_desc(mglru_slot_policy(slot));
 	if (desc->fault == MGLRU_FAULT_NATIVE || !mglru_is_enabled()) {
 		/* Back to original since the handler looked, or switched off. */
+		if (desc->fault == MGLRU_FAULT_CREDIT)
+			mglru_credit_reset(mglru_slot_state(slot));
 		rcu_read_unlock();
 		static_call(mglru_orig_folio_add_lru)(folio);
 		goto leave;
 	}
 
 	if (in_fault && !folio_test_unevictable(folio) && !(current->flags & PF_MEMALLOC))
-		stat = mglru_mark_fault(desc, folio);
+		stat = mglru_mark_fault(slot, folio);
 	if (mglru_add_rule_needs_hook(desc->add) &&
 	    (desc->add != MGLRU_ADD_YOUNGEST || stat == MGLRU_STAT_ADD_YOUNGEST))
 		folio->lru.prev = &mglru_marks[desc->add];

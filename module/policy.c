@@ -11,12 +11,11 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "credit.h"
 #include "exec.h"
 #include "placement.h"
 #include "policy.h"
 #include "vma.h"
-
-static const char mglru_not_built[] = "not in this version of the module";
 
 const struct mglru_policy_desc mglru_policies[MGLRU_PLACEMENT_MASK + 1] = {
 	[MGLRU_ORIGINAL] = {
@@ -48,7 +47,9 @@ const struct mglru_policy_desc mglru_policies[MGLRU_PLACEMENT_MASK + 1] = {
 	},
 	[MGLRU_READAHEAD_CREDIT] = {
 		.name = "readahead_credit",
-		.missing = mglru_not_built,
+		.fault = MGLRU_FAULT_CREDIT,
+		.add = MGLRU_ADD_7_2,
+		.refs = MGLRU_REFS_7_2,
 	},
 };
 
@@ -68,6 +69,7 @@ static const struct {
 struct mglru_hook *const mglru_hooks[MGLRU_NR_HOOKS] = {
 	[MGLRU_HOOK_ADD] = &mglru_hook_add,
 	[MGLRU_HOOK_LRU_ADD] = &mglru_hook_lru_add,
+	[MGLRU_HOOK_REFAULT] = &mglru_hook_refault,
 	[MGLRU_HOOK_SET_REFS] = &mglru_hook_set_refs,
 	[MGLRU_HOOK_UPDATE] = &mglru_hook_update,
 	[MGLRU_HOOK_WALK_PUD] = &mglru_hook_walk_pud,
@@ -93,6 +95,8 @@ unsigned int mglru_policy_hooks(unsigned int policy)
 
 	if (desc->fault != MGLRU_FAULT_NATIVE)
 		mask |= BIT(MGLRU_HOOK_ADD);
+	if (desc->fault == MGLRU_FAULT_CREDIT)
+		mask |= BIT(MGLRU_HOOK_REFAULT);
 	if (mglru_add_rule_needs_hook(desc->add))
 		mask |= BIT(MGLRU_HOOK_LRU_ADD);
 	if (mglru_refs_rule_needs_hook(desc->refs))
@@ -168,8 +172,8 @@ const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size
 	const struct mglru_policy_desc *desc = mglru_policy_desc(policy);
 	unsigned int id, needed = mglru_policy_hooks(policy);
 
-	if (desc->missing)
-		return desc->missing;
+	if (desc->fault == MGLRU_FAULT_CREDIT && !mglru_credit_knows_recent())
+		return MGLRU_RECENT_FUNC ": no such function in this kernel, or it was inlined";
 	if ((policy & MGLRU_EXEC_MASK) && !MGLRU_KERNEL_EXEC)
 		return "before 6.14 the page table walk promotes everything on first access";
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {

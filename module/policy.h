@@ -13,6 +13,7 @@
 enum mglru_hook_id {
 	MGLRU_HOOK_ADD,		/* folio_add_lru() */
 	MGLRU_HOOK_LRU_ADD,	/* lru_add() */
+	MGLRU_HOOK_REFAULT,	/* workingset_refault() */
 	MGLRU_HOOK_SET_REFS,	/* lru_gen_set_refs() */
 	MGLRU_HOOK_UPDATE,	/* walk_update_folio() */
 	MGLRU_HOOK_WALK_PUD,	/* walk_pud_range() */
@@ -29,14 +30,12 @@ enum mglru_hook_id {
  * @fault: how a folio added in a fault is marked
  * @add: in which generation lru_add() lets a folio start
  * @refs: what the second access through page tables does
- * @missing: why this version of the module lacks it, NULL if it has it
  */
 struct mglru_policy_desc {
 	const char *name;
 	enum mglru_fault_rule fault;
 	enum mglru_add_rule add;
 	enum mglru_refs_rule refs;
-	const char *missing;
 };
 
 /* Room for any policy in words, its terminating NUL included. */

@@ -28,7 +28,7 @@ const char *mglru_stat_name(enum mglru_stat stat)
  * @stat: which
  *
  * Context: any. CPUs that went offline keep their part.
- * Return: number of folios.
+ * Return: its value.
  */
 unsigned long mglru_stat_read(struct mglru_counters __percpu *counters,
 			      enum mglru_stat stat)

@@ -28,6 +28,18 @@ static inline void mglru_count(struct mglru_counters __percpu *counters,
 	this_cpu_inc(counters->count[stat]);
 }
 
+/**
+ * mglru_count_pages - count more than one
+ * @counters: as for mglru_count()
+ * @stat: which counter
+ * @pages: how many
+ */
+static inline void mglru_count_pages(struct mglru_counters __percpu *counters,
+				     enum mglru_stat stat, unsigned long pages)
+{
+	this_cpu_add(counters->count[stat], pages);
+}
+
 const char *mglru_stat_name(enum mglru_stat stat);
 unsigned long mglru_stat_read(struct mglru_counters __percpu *counters,
 			      enum mglru_stat stat);

@@ -71,12 +71,16 @@ static ssize_t mglru_effective_show(struct kobject *kobj, struct kobj_attribute 
 static ssize_t mglru_stat_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	struct mglru_memcg *state = mglru_state(kobj);
+	unsigned long balance, unseen;
 	unsigned int i;
 	int len = 0;
 
+	mglru_credit_read(state, &balance, &unseen);
 	for (i = 0; i < MGLRU_NR_STATS; i++)
 		len += sysfs_emit_at(buf, len, "%s %lu\n", mglru_stat_name(i),
-				     mglru_stat_read(state->counters, i));
+				     mglru_stat_read(state->counters, i) +
+				     (i == MGLRU_STAT_CREDIT_EXPIRED ? unseen : 0));
+	len += sysfs_emit_at(buf, len, "credit_balance %lu\n", balance);
 	len += sysfs_emit_at(buf, len, "policy_changes %lu\n", READ_ONCE(state->changes));
 	return len;
 }

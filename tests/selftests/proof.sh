@@ -13,8 +13,9 @@ RESULTS=()
 value() { sed -n "s/.*\<$2=\([0-9]*\).*/\1/p" <<<"$1"; }
 
 # measure POLICY COLUMN LOW HIGH WORKLOAD ARGS...: RUNS runs; the median of COLUMN
-# must be between LOW and HIGH, and if HIGH is 0, every run. POLICY stock: without
-# the module. The runs have the same seed, or with VARY_SEED=1 each another one.
+# must be between LOW and HIGH, and if HIGH is 0, every run. LINE is the last run's
+# result. POLICY stock: without the module. The runs have the same seed, or with
+# VARY_SEED=1 each another one.
 measure() {
 	local policy=$1 column=$2 low=$3 high=$4 run line v setup=: seed=()
 	shift 4
@@ -32,6 +33,7 @@ measure() {
 			continue
 		fi
 		v=$(value "$line" "$column")
+		LINE=$line
 		say "$(printf '%-17s run %s  refault_file %7s  pgmajfault %6s  text_majflt %4s  sys %6s ms  (%s)' \
 			"$policy" "$run" "$(value "$line" refault_file)" "$(value "$line" pgmajfault)" \
 			"$(value "$line" text_majflt)" "$(value "$line" sys_ms)" "$*")"

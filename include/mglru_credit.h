@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The arithmetic of readahead_credit. What it is for is told in
+ * module/credit.c; here is plain C without kernel calls, so that tests/unit can
+ * run it in user space, from several threads too.
+ *
+ * Credit is counted in pages. A pool, one for each memory cgroup and node, is a
+ * single word, so that fading, earning and taking are each one atomic step:
+ *
+ *	 63          40 39                                    0
+ *	+--------------+---------------------------------------+
+ *	| generation   | pages                                 |
+ *	+--------------+---------------------------------------+
+ *
+ * The generation is the low end of the max_seq at which something was earned
+ * or taken last; fading moves it on. A pocket, one for each memory cgroup and CPU, holds a
+ * little of the credit and is changed by its CPU alone.
+ *
+ * Nothing is created: what a pool is given was earned. Nothing is lost but what
+ * is reported as expired: the cap, the fading, and what is reset.
+ */
+#ifndef MGLRU_CREDIT_H
+#define MGLRU_CREDIT_H
+
+#ifdef __KERNEL__
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#define mglru_word_read(word)		READ_ONCE(*(word))
+#define mglru_word_try(word, old, new)	try_cmpxchg(word, old, new)
+#else
+#include <stdbool.h>
+#define mglru_word_read(word)		__atomic_load_n(word, __ATOMIC_RELAXED)
+#define mglru_word_try(word, old, new)	\
+	__atomic_compare_exchange_n(word, old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
+#endif
+
+#define MGLRU_POOL_SHIFT	40
+#define MGLRU_POOL_MAX		((1UL << MGLRU_POOL_SHIFT) - 1)	/* 4 PiB in 4k pages */
+#define MGLRU_GEN_MASK		((1UL << (64 - MGLRU_POOL_SHIFT)) - 1)
+
+#define mglru_pool_pages(word)	((word) & MGLRU_POOL_MAX)
+#define mglru_pool_gen(word)	((word) >> MGLRU_POOL_SHIFT)
+
+static inline unsigned long mglru_pool_word(unsigned long gen, unsigned long pages)
+{
+	return (gen & MGLRU_GEN_MASK) << MGLRU_POOL_SHIFT | pages;
+}
+
+/**
+ * mglru_credit_gens - how many generations have come since
+ * @from: a generation
+ * @to: the youngest generation; only the low 24 bits of both count
+ *
+ * Return: their number; 0 if @to is older, as read by one who was overtaken.
+ */
+static inline unsigned long mglru_credit_gens(unsigned long from, unsigned long to)
+{
+	unsigned long gens = (to - from) & MGLRU_GEN_MASK;
+
+	return gens > MGLRU_GEN_MASK / 2 ? 0 : gens;
+}
+
+/**
+ * mglru_credit_quiet - how many generations have passed without any use
+ * @last: the one in which something was earned or taken
+ * @now: the youngest generation
+ *
+ * Return: the number of those between the two.
+ */
+static inline unsigned long mglru_credit_quiet(unsigned long last, unsigned long now)
+{
+	unsigned long gens = mglru_credit_gens(last, now);
+
+	return gens ? gens - 1 : 0;
+}
+
+/**
+ * mglru_credit_fade - what is left of credit after some quiet generations
+ * @pages: the credit, at most MGLRU_POOL_MAX
+ * @gens: how many
+ *
+ * Three quarters with each, rounded down, as in the kernel patch that the
+ * policy is taken from: a single page is gone with the first, the largest pool
+ * after a hundred.
+ */
+static inline unsigned long mglru_credit_fade(unsigned long pages, unsigned long gens)
+{
+	while (pages && gens--)
+		pages = pages * 3 / 4;
+	return pages;
+}
+
+/**
+ * mglru_pool_add - put credit that was earned into a pool
+ * @word: the pool
+ * @gen: the youngest generation
+ * @pages: how many
+ * @cap: what the pool may hold afterwards; if it holds more already, nothing is
+ *	added and nothing taken
+ *
+ * Return: how many pages have expired: of those added, for want of room, and of
+ * the former ones, by fading.
+ */
+static inline unsigned long mglru_pool_add(unsigned long *word, unsigned long gen,
+					   unsigned long pages, unsigned long cap)
+{
+	unsigned long old = mglru_word_read(word), new, had, left, gens, room;
+
+	if (cap > MGLRU_POOL_MAX)
+		cap = MGLRU_POOL_MAX;
+	do {
+		had = mglru_pool_pages(old);
+		gens = mglru_credit_gens(mglru_pool_gen(old), gen);
+		left = mglru_credit_fade(had, mglru_credit_quiet(mglru_pool_gen(old), gen));
+		room = left < cap ? cap - left : 0;
+		if (room > pages)
+			room = pages;
+		/* An empty pool may name any generation. */
+		new = mglru_pool_word(had ? mglru_pool_gen(old) + gens : gen, left + room);
+	} while (!mglru_word_try(word, &old, new));
+	return had - left + pages - room;
+}
+
+/**
+ * mglru_pool_take - take credit out of a pool
+ * @word: the pool
+ * @gen: the youngest generation
+ * @least: if it holds less, take nothing
+ * @most: how many pages to take if there are as many; not less than @least
+ * @expired: increased by what faded
+ *
+ * Writes nothing if nothing changes: an empty pool stays shared in all caches.
+ *
+ * Return: how many pages were taken.
+ */
+static inline unsigned long mglru_pool_take(unsigned long *word, unsigned long gen,
+					    unsigned long least, unsigned long most,
+					    unsigned long *expired)
+{
+	unsigned long old = mglru_word_read(word), new, had, left, gens, taken;
+
+	do {
+		had = mglru_pool_pages(old);
+		gens = mglru_credit_quiet(mglru_pool_gen(old), gen);
+		left = mglru_credit_fade(had, gens);
+		taken = left < most ? left : most;
+		if (taken < least)
+			taken = 0;
+		if (!had)
+			return 0;
+		if (taken)
+			gens = mglru_credit_gens(mglru_pool_gen(old), gen);
+		new = mglru_pool_word(mglru_pool_gen(old) + gens, left - taken);
+	} while (new != old && !mglru_word_try(word, &old, new));
+	*expired += had - left;
+	return taken;
+}
+
+/**
+ * struct mglru_pocket - credit at hand on one CPU, of one memory cgroup
+ * @pages: how many, at most what mglru_pocket_spend() is told
+ * @retries: pages of folios that came back and may be protected all the same
+ * @node: whose pool @pages are from
+ * @gen: in which generation it was used last
+ * @life: of which life it is; void if the cgroup's credit was reset since
+ */
+struct mglru_pocket {
+	unsigned int pages;
+	unsigned int retries;
+	unsigned int node;
+	unsigned long gen;
+	unsigned long life;
+};
+
+/* A folio to be paid for. */
+struct mglru_purchase {
+	unsigned long pages;
+	unsigned int node;
+	unsigned long gen;	/* the youngest one of that node */
+	unsigned long life;	/* of the memory cgroup's credit */
+	bool returned;		/* it was evicted before */
+
+	/* What happened. */
+	unsigned long expired;
+	bool hit;		/* the pocket had enough */
+	bool refill;		/* something was taken from the pool */
+};
+
+/* What is in a pocket goes back to where it came from; that is no earning. */
+static inline unsigned long mglru_pocket_return(struct mglru_pocket *pocket, unsigned long *pool)
+{
+	unsigned long word = mglru_word_read(pool);
+	unsigned long gen = mglru_pool_pages(word) ? mglru_pool_gen(word) : pocket->gen;
+	unsigned long left = mglru_credit_fade(pocket->pages,
+					       mglru_credit_quiet(pocket->gen, gen));
+	unsigned long expired = pocket->pages - left;
+
+	pocket->pages = 0;
+	return expired + mglru_pool_add(pool, gen, left, MGLRU_POOL_MAX);
+}
+
+/**
+ * mglru_pocket_spend - pay for a folio
+ * @pocket: of this CPU; nobody else changes it meanwhile
+ * @pools: of the memory cgroup, @stride words apart, indexed by node
+ * @stride: see @pools
+ * @size: how many pages of credit the pocket holds at most
+ * @retries: how many pages of retries
+ * @buy: the folio; what happened is put there
+ *
+ * A pocket that holds credit of another node gives it back. A folio larger than
+ * the pocket is paid from the pool, whole or not at all. One that has returned
+ * also needs a retry for each page; one that has not, and is paid for, brings
+ * them.
+ *
+ * Return: is the folio paid for?
+ */
+static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long *pools,
+				      unsigned long stride, unsigned int size,
+				      unsigned int retries, struct mglru_purchase *buy)
+{
+	unsigned long *pool = &pools[buy->node * stride];
+	unsigned long got;
+	bool paid;
+
+	buy->expired = 0;
+	buy->hit = false;
+	buy->refill = false;
+	if (pocket->life != buy->life) {
+		buy->expired += pocket->pages;
+		*pocket = (struct mglru_pocket){ .life = buy->life };
+	}
+	if (buy->returned && pocket->retries < buy->pages)
+		return false;
+
+	if (pocket->pages && pocket->node != buy->node)
+		buy->expired += mglru_pocket_return(pocket, &pools[pocket->node * stride]);
+	if (pocket->pages) {
+		got = mglru_credit_fade(pocket->pages, mglru_credit_quiet(pocket->gen, buy->gen));
+		buy->expired += pocket->pages - got;
+		pocket->pages = got;
+	}
+	pocket->node = buy->node;
+	pocket->gen = buy->gen;
+
+	if (buy->pages > size) {
+		paid = mglru_pool_take(pool, buy->gen, buy->pages, buy->pages, &buy->expired);
+	} else {
+		buy->hit = pocket->pages >= buy->pages;
+		if (!buy->hit) {
+			got = mglru_pool_take(pool, buy->gen, 0, size - pocket->pages,
+					      &buy->expired);
+			buy->refill = got;
+			pocket->pages += got;
+		}
+		paid = pocket->pages >= buy->pages;
+		if (paid)
+			pocket->pages -= buy->pages;
+	}
+
+	if (paid && buy->returned)
+		pocket->retries -= buy->pages;
+	else if (paid)
+		pocket->retries = pocket->retries + buy->pages < retries ?
+				  pocket->retries + buy->pages : retries;
+	return paid;
+}
+
+#endif /* MGLRU_CREDIT_H */

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * readahead_credit: protect what read-ahead brings as long as refaults show
+ * that it was dropped too early.
+ *
+ * The rule, after "[RFC PATCH] mm/mglru: dynamically protect readahead fault
+ * folios under refault pressure"
+ * ======================================================================
+ *
+ * A memory cgroup has credit on each node, counted in pages.
+ *
+ *  - It earns: a file folio that comes back and that lru_gen_refault() counts
+ *    as recent adds its pages times VM_READAHEAD_PAGES, the default window: it
+ *    stands for a window that was dropped before it was used. There is never
+ *    more than four times what the lruvec has of file pages.
+ *  - It spends: a file folio that is added in a fault and is not of the
+ *    workingset already becomes active if its pages can be paid for; if not,
+ *    it is placed as by mark_accessed_v3.
+ *  - It fades: to three quarters with each generation in which it was neither
+ *    earned nor spent, so that credit which nobody renews is soon gone.
+ *  - It is void when the cgroup's policy changes, and when the multi-gen LRU is
+ *    found switched off, by a folio that is added or refaults, or by whoever
+ *    reads mglru.stat. It dies with the cgroup's state, and as that is found by
+ *    the memcg's address and id together (memcg.h), neither an id nor an
+ *    address that is used again can spend it.
+ *
+ * Where the rule differs from the patch, and why
+ * ==============================================
+ *
+ *  - Folios that come back. A strided read over more than fits (workload A)
+ *    brings 15 pages with each that it touches; all of them are evicted and
+ *    refault in the next pass, and so earn credit to protect each other for
+ *    ever: on 6.18, 40 700 refaults in passes 5 to 8, where mark_accessed_v3
+ *    has none. But where protection helps, few of those added were evicted
+ *    before, and where it does not, all of them. So a folio that returns is
+ *    protected only against a retry, and retries are brought, page for page, by
+ *    protected folios that are new; the CPU's pocket has room for eight
+ *    windows of them. The storm then ends as under mark_accessed_v3.
+ *  - Fading. The patch fades with each generation. But as long as protection
+ *    succeeds there are no refaults, and the credit fades away just because it
+ *    works; then everything is evicted again until enough has been earned. So
+ *    what is being used does not fade: spending it is limit enough.
+ *  - The cap. The patch's is one times the file pages. Refaults come in bursts,
+ *    and most of a burst was lost by it; four times lose nothing in workload C.
+ *
+ * Where it is kept
+ * ================
+ *
+ * In a pool for each node, one word, see mglru_credit.h. A fault does not go
+ * there: it pays from the pocket that its CPU has for this cgroup, which is
+ * filled from the pool with up to two windows at a time. So the pool's line
+ * moves between CPUs once in 64 pages, and not at all while it is empty. The
+ * kernel patch has one pocket a CPU for all cgroups, and loses what is in it
+ * whenever the CPU turns to another one; here each cgroup has its own, and
+ * nothing is lost. What lies in pockets is at most 64 pages a CPU over the cap.
+ *
+ * Each page is in one place: earned = balance + spent + expired at rest. While
+ * folios are added and mglru.stat is read, the sums are off by what happens
+ * meanwhile.
+ *
+ * Which refaults are counted
+ * ==========================
+ *
+ * The kernel's own lru_gen_test_recent() is asked, with the same arguments
+ * that lru_gen_refault() gives it a moment later, and what it finds must be the
+ * folio's own lruvec, as there. (folio_lruvec() cannot be used: it refers to
+ * root_mem_cgroup, which was not exported before 7.x. But a folio that has a
+ * memcg has that one's lruvec.) Between our question and the kernel's, a
+ * generation may be made: then one may count what the other does not. RCU
+ * keeps the memcgs. One that has gone offline has no slot and earns nothing;
+ * from 7.2 on its folios are its parent's, whose lruvec the shadow of the child
+ * does not name, so that the kernel does not count them either.
+ *
+ * 6.12 has inlined the function; there workingset_test_recent() answers for it,
+ * and the shadow entry itself says whose it is.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpumask.h>
+#include <linux/nodemask.h>
+#include <linux/pagemap.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/static_call.h>
+
+#include "credit.h"
+#include "memcg.h"
+#include "placement.h"
+#include "policy.h"
+
+#define MGLRU_CAP		4UL	/* times the file pages */
+#define MGLRU_POCKET_PAGES	(2 * VM_READAHEAD_PAGES)
+#define MGLRU_POCKET_RETRIES	(8 * VM_READAHEAD_PAGES)
+#define MGLRU_POOL_STRIDE	(sizeof(struct mglru_pool) / sizeof(unsigned long))
+
+static_assert(sizeof(unsigned long) == 8 && offsetof(struct mglru_pool, word) == 0);
+static_assert(MAX_NUMNODES <= UINT_MAX);
+
+static bool mglru_never_recent(MGLRU_RECENT_PROTO)
+{
+	return false;
+}
+
+static void mglru_no_refault(struct folio *folio, void *shadow)
+{
+}
+
+DEFINE_STATIC_CALL(mglru_test_recent, mglru_never_recent);
+DEFINE_STATIC_CALL(mglru_orig_refault, mglru_no_refault);
+
+static DEFINE_PER_CPU(long, mglru_refault_in_flight);
+
+static bool mglru_recent_found __ro_after_init;
+
+/*
+ * Where folio->lru.prev of a folio points that was evicted before: from
+ * workingset_refault() to folio_add_lru(), which filemap_add_folio() calls one
+ * after the other. See placement.c on why the field is free.
+ */
+static struct list_head mglru_returned;
+
+/**
+ * mglru_credit_find - find what tells recent refaults from others
+ *
+ * Context: process context; at load, after mglru_hook_init().
+ */
+void __init mglru_credit_find(void)
+{
+	void *func = mglru_hook_data(MGLRU_RECENT_FUNC);
+
+	if (!func)
+		return;
+	static_call_update(mglru_test_recent, (bool (*)(MGLRU_RECENT_PROTO))func);
+	mglru_recent_found = true;
+}
+
+/**
+ * mglru_credit_knows_recent - has it been found
+ */
+bool mglru_credit_knows_recent(void)
+{
+	return mglru_recent_found;
+}
+
+/**
+ * mglru_credit_init - an account without credit
+ * @credit: of a new state, zeroed
+ *
+ * Context: process context, may sleep.
+ * Return: 0, or -ENOMEM with nothing to be freed.
+ */
+int mglru_credit_init(struct mglru_credit *credit)
+{
+	credit->pools = kcalloc(nr_node_ids, sizeof(*credit->pools), GFP_KERNEL);
+	credit->pockets = alloc_percpu(struct mglru_pocket);
+	if (credit->pools && credit->pockets)
+		return 0;
+	mglru_credit_free(credit);
+	return -ENOMEM;
+}
+
+/**
+ * mglru_credit_free - close an account
+ * @credit: nobody can find it any more; may be zeroed
+ */
+void mglru_credit_free(struct mglru_credit *credit)
+{
+	free_percpu(credit->pockets);
+	kfree(credit->pools);
+}
+
+static struct lruvec *mglru_lruvec(struct mem_cgroup *memcg, int nid)
+{
+	return &memcg->nodeinfo[nid]->lruvec;
+}
+
+/* As lru_gen_refault() sees it. Context: RCU read side. */
+static bool mglru_refault_counts(struct folio *folio, void *shadow, struct mem_cgroup *memcg)
+{
+	struct mglru_recent found = {};
+
+	return static_call(mglru_test_recent)(MGLRU_RECENT_AS(shadow, &found)) &&
+	       mglru_recent_is_of(shadow, &found, memcg, folio_nid(folio));
+}
+
+/* What the lruvec has of file pages; may be off a little, nobody is kept out. */
+static unsigned long mglru_file_pages(struct lruvec *lruvec)
+{
+	long sum = 0;
+	int gen, zone;
+
+	for (gen = 0; gen < MAX_NR_GENS; gen++)
+		for (zone = 0; zone < MAX_NR_ZONES; zone++)
+			sum += READ_ONCE(lruvec->lrugen.nr_pages[gen][LRU_GEN_FILE][zone]);
+	return max(sum, 0L);
+}
+
+static void mglru_credit_earn(struct mglru_memcg *state, struct folio *folio)
+{
+	struct lruvec *lruvec = mglru_lruvec(state->memcg, folio_nid(folio));
+	unsigned long pages = folio_nr_pages(folio) * VM_READAHEAD_PAGES, expired;
+
+	if (!READ_ONCE(state->credit.used))
+		WRITE_ONCE(state->credit.used, true);
+	expired = mglru_pool_add(&state->credit.pools[folio_nid(folio)].word,
+				 READ_ONCE(lruvec->lrugen.max_seq), pages,
+				 MGLRU_CAP * mglru_file_pages(lruvec));
+	mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EARNED, pages);
+	if (expired)
+		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
+}
+
+/**
+ * mglru_credit_spend - pay for the protection of a folio
+ * @state: of the folio's memory cgroup
+ * @folio: a file folio that is being added
+ *
+ * Context: task context, RCU read side; takes no lock, does not sleep.
+ * Return: is it paid for?
+ */
+bool mglru_credit_spend(struct mglru_memcg *state, struct folio *folio)
+{
+	int nid = folio_nid(folio);
+	struct mglru_purchase buy = {
+		.pages = folio_nr_pages(folio),
+		.node = nid,
+		.gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq),
+		.life = READ_ONCE(state->credit.life),
+		.returned = folio->lru.prev == &mglru_returned,
+	};
+	struct mglru_counters __percpu *counters = state->counters;
+	bool paid;
+
+	/* The pocket is this task's for a moment: no interrupt adds in a fault. */
+	preempt_disable();
+	paid = mglru_pocket_spend(this_cpu_ptr(state->credit.pockets),
+				  &state->credit.pools->word, MGLRU_POOL_STRIDE,
+				  MGLRU_POCKET_PAGES, MGLRU_POCKET_RETRIES, &buy);
+	mglru_count_pages(counters, paid ? MGLRU_STAT_CREDIT_SPENT : MGLRU_STAT_CREDIT_DENIED,
+			  buy.pages);
+	if (buy.hit)
+		mglru_count(counters, MGLRU_STAT_POCKET_HITS);
+	if (buy.refill)
+		mglru_count(counters, MGLRU_STAT_POCKET_REFILLS);
+	if (buy.expired)
+		mglru_count_pages(counters, MGLRU_STAT_CREDIT_EXPIRED, buy.expired);
+	preempt_enable();
+	return paid;
+}
+
+/**
+ * mglru_credit_reset - all credit of a memory cgroup expires
+ * @state: its state
+ *
+ * Who is in the middle of earning may still put in what one folio is worth.
+ *
+ * Context: any; @state must be kept alive.
+ */
+void mglru_credit_reset(struct mglru_memcg *state)
+{
+	unsigned long pages = 0;
+	int nid;
+
+	/* While the multi-gen LRU is off, every fault comes here. */
+	if (!READ_ONCE(state->credit.used))
+		return;
+	WRITE_ONCE(state->credit.used, false);
+	/* First the pools: else a pocket of the new life could draw on them. */
+	for_each_node(nid)
+		pages += mglru_pool_pages(xchg(&state->credit.pools[nid].word, 0));
+	/* Order is all that is wanted; who spends reads the life first. */
+	smp_store_release(&state->credit.life, READ_ONCE(state->credit.life) + 1);
+	if (pages)
+		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, pages);
+}
+
+/*
+ * What nobody uses fades when it is next used, and when somebody looks. The
+ * memcg is there as long as its slot shows the state.
+ */
+static void mglru_credit_catch_up(struct mglru_memcg *state)
+{
+	unsigned long expired = 0;
+	int nid;
+
+	rcu_read_lock();
+	if (mglru_slot_state(READ_ONCE(mglru_slots[state->id])) == state)
+		for_each_node(nid)
+			mglru_pool_take(&state->credit.pools[nid].word,
+					READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq),
+					0, 0, &expired);
+	rcu_read_unlock();
+	if (expired)
+		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
+}
+
+/**
+ * mglru_credit_read - what is in the pools and pockets
+ * @state: of a memory cgroup
+ * @balance: set to the pages that can be spent
+ * @unseen: set to those that have expired but are not counted yet
+ *
+ * Context: any; @state must be kept alive.
+ */
+void mglru_credit_read(struct mglru_memcg *state, unsigned long *balance,
+		       unsigned long *unseen)
+{
+	int cpu, nid;
+
+	*balance = 0;
+	*unseen = 0;
+	if (!mglru_is_enabled())
+		mglru_credit_reset(state);
+	mglru_credit_catch_up(state);
+	for_each_node(nid)
+		*balance += mglru_pool_pages(READ_ONCE(state->credit.pools[nid].word));
+	for_each_possible_cpu(cpu) {
+		struct mglru_pocket *pocket = per_cpu_ptr(state->credit.pockets, cpu);
+		unsigned long pages = READ_ONCE(pocket->pages);
+
+		if (READ_ONCE(pocket->life) == READ_ONCE(state->credit.life))
+			*balance += pages;
+		else
+			*unseen += pages;
+	}
+}
+
+/*
+ * Stands in for workingset_refault().
+ *
+ * Context: process context; the folio is locked, charged, and on no list. Does
+ * not sleep.
+ */
+static void mglru_refault(struct folio *folio, void *shadow)
+{
+	struct mglru_memcg *state;
+	struct mem_cgroup *memcg;
+	unsigned long slot;
+
+	mglru_hook_enter_rt(&mglru_refault_in_flight);
+	rcu_read_lock();
+	memcg = folio_memcg(folio);
+	slot = memcg ? mglru_slot_of(memcg) : 0;
+	/* The policy may have changed since the handler looked. */
+	if (mglru_policy_desc(mglru_slot_policy(slot))->fault == MGLRU_FAULT_CREDIT) {
+		state = mglru_slot_state(slot);
+		if (!mglru_is_enabled())
+			mglru_credit_reset(state);
+		else if (mglru_refault_counts(folio, shadow, memcg))
+			mglru_credit_earn(state, folio);
+		folio->lru.prev = &mglru_returned;
+	}
+	rcu_read_unlock();
+	static_call(mglru_orig_refault)(folio, shadow);
+	mglru_hook_leave_rt(&mglru_refault_in_flight);
+}
+
+static void notrace mglru_refault_handler(unsigned long ip, unsigned long parent_ip,
+					  struct ftrace_ops *op, struct ftrace_regs *fregs)
+{
+	struct folio *folio = (void *)ftrace_regs_get_argument(fregs, 0);
+	unsigned long slot;
+
+	if (!folio_is_file_lru(folio))
+		return;
+	rcu_read_lock();
+	slot = mglru_slot_of_folio(folio);
+	rcu_read_unlock();
+	if (mglru_policy_desc(mglru_slot_policy(slot))->fault == MGLRU_FAULT_CREDIT)
+		ftrace_regs_set_instruction_pointer(fregs, (unsigned long)mglru_refault);
+}
+
+static void mglru_aim_refault(void *past)
+{
+	static_call_update(mglru_orig_refault, (void (*)(struct folio *, void *))past);
+}
+
+struct mglru_hook mglru_hook_refault =
+	MGLRU_HOOK_REDIRECT_RT("workingset_refault", mglru_refault_handler, mglru_aim_refault,
+			       mglru_refault_in_flight);
