@@ -10,6 +10,7 @@
  * lru_gen_set_refs rule -		6.14		7.2		7.2
  * walk_update_folio	none		(walk, folio, gen, dirty)	vma added
  * exec promotion	its own		no		no		yes
+ * inc_max_seq	(.., bool, bool)	(lruvec, seq, swappiness)
  */
 #ifndef MGLRU_COMPAT_H
 #define MGLRU_COMPAT_H
@@ -124,6 +125,16 @@ static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
 #define MGLRU_UPDATE_AS(vma)	walk, folio, new_gen, dirty
 #define MGLRU_UPDATE_VMA	NULL
 #define MGLRU_UPDATE_FOLIO	1
+#endif
+
+/*
+ * Since 6.14 inc_max_seq(lruvec, seq, swappiness); before, two bools told what
+ * may be folded, and GCC drops one of them (.isra.0): nothing to stand in for.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define MGLRU_HAVE_FOLD		1
+#else
+#define MGLRU_HAVE_FOLD		0
 #endif
 
 /* What an ftrace site holds that nobody uses. */

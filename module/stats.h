@@ -28,6 +28,20 @@ static inline void mglru_count(struct mglru_counters __percpu *counters,
 	this_cpu_inc(counters->count[stat]);
 }
 
+/**
+ * mglru_count_many - count decisions of one kind
+ * @counters: of the folios' memory cgroup
+ * @stat: which counter
+ * @nr: how many
+ *
+ * Context: as mglru_count().
+ */
+static inline void mglru_count_many(struct mglru_counters __percpu *counters,
+				    enum mglru_stat stat, unsigned long nr)
+{
+	this_cpu_add(counters->count[stat], nr);
+}
+
 const char *mglru_stat_name(enum mglru_stat stat);
 unsigned long mglru_stat_read(struct mglru_counters __percpu *counters,
 			      enum mglru_stat stat);
