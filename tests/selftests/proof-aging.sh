@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Workload D: what an aging costs when batched, against original, on the same
+# kernel; for many small folios and for few huge ones.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/proof.sh"
+
+# At most so many percent of the time that original takes.
+SMALL=40
+HUGE=100
+
+# age AGING ARGS...: the median in microseconds, left in TOOK; with batched, it
+# must have folded. AGING stock: without the module.
+age() {
+	local aging=$1 setup=: line folded
+	shift
+	TOOK=0
+	if [ "$aging" = stock ]; then
+		loaded && unload
+	else
+		loaded || load || { fail "cannot load the module"; return 1; }
+		setup="echo $aging >$MGLRU/cgroup/$(cgpath d)/mglru.aging"
+	fi
+	cg d
+	line=$("$WORKLOAD" D "$@" --cgroup "$(cgpath d)" --setup "$setup" 2>"/tmp/workload.$$") ||
+		{ fail "$aging: $(tail -n 1 "/tmp/workload.$$")"; return 1; }
+	echo "RESULT series=${SERIES:-$(uname -r)} aging=$aging $line"
+	TOOK=$(value "$line" median_us)
+	if [ "$aging" = batched ]; then
+		folded=$(stat_of d aging_folded)
+		between "folios folded" "$(($(value "$line" pages) / 512))" 100000000 "$folded"
+	fi
+	rmdir "$CGROOT/$(cgpath d)"
+}
+
+# compare PERCENT ARGS...: stock, passing by, and batched
+compare() {
+	local most=$1 stock original
+	shift
+	age stock "$@" && stock=$TOOK || return
+	age original "$@" && original=$TOOK || return
+	age batched "$@" || return
+	say "$(printf '%-18s stock %8s us  original %8s us  batched %8s us  %d.%d %%' "${*//--/}" "$stock" \
+		"$original" "$TOOK" $((TOOK * 100 / original)) $((TOOK * 1000 / original % 10)))"
+	between "percent of original" 1 "$most" $(((TOOK * 100 + original - 1) / original))
+	between "original against the kernel without the module, percent" 95 105 $((original * 100 / stock))
+}
+
+test_64_MiB() { compare $SMALL --size 64M; }
+test_256_MiB() { compare $SMALL --size 256M; }
+test_huge_pages() { compare $HUGE --size 256M --thp; }
+
+case ${SERIES:-$(uname -r)} in 6.12*) skip_all "batched aging is unavailable on this kernel (before 6.14)" ;; esac
+run_tests test_64_MiB test_256_MiB test_huge_pages
