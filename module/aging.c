@@ -84,53 +84,64 @@ struct mglru_folded {
 struct mglru_sweep {
 	unsigned long from;	/* LRU_GEN_MASK part of the flags */
 	unsigned long to;
-	unsigned long plain;	/* folios of one page, never accessed */
-	unsigned long pages;	/* pages of the others */
+	unsigned long pages;	/* folded */
 	unsigned long kept[MAX_NR_TIERS];	/* of those, to be counted as protected */
+	unsigned int odd;	/* folios that mglru_sweep_odd() folded */
+	unsigned int promoted;
 };
+
+/*
+ * What most folios that have grown old have not: accesses since they were last
+ * folded, and more than one page.
+ */
+#define MGLRU_ODD	(LRU_REFS_FLAGS | BIT(PG_head))
 
 static int mglru_gen_of(unsigned long flags)
 {
 	return ((flags & LRU_GEN_MASK) >> LRU_GEN_PGOFF) - 1;
 }
 
-/* Account for a folio that is not like most. */
-static noinline void mglru_sweep_count(struct mglru_sweep *sweep, struct folio *folio,
-				       unsigned long flags)
-{
-	unsigned long nr = folio_nr_pages(folio);
-	bool workingset = flags & BIT(PG_workingset);
-	int refs = 0;
-
-	/* folio_lru_refs(), of the flags as they were */
-	if (flags & BIT(PG_referenced))
-		refs = ((flags & LRU_REFS_MASK) >> LRU_REFS_PGOFF) + 1;
-	sweep->pages += nr;
-	/* the workingset being lazily promoted */
-	if (refs + workingset != BIT(LRU_REFS_WIDTH) + 1)
-		sweep->kept[lru_tier_from_refs(refs, workingset)] += nr;
-}
-
 /*
- * Give a folio the next generation, as folio_inc_gen() does. False if
+ * Fold any folio, as folio_inc_gen() and inc_min_seq() do. False if
  * folio_update_gen() has promoted it.
  */
-static __always_inline bool mglru_sweep_folio(struct mglru_sweep *sweep, struct folio *folio)
+static noinline bool mglru_sweep_odd(struct mglru_sweep *sweep, struct folio *folio)
 {
 	unsigned long new_flags, old_flags = READ_ONCE(*mglru_flags(folio));
+	unsigned long nr = folio_nr_pages(folio);
+	bool workingset;
+	int refs = 0;
 
 	do {
-		if (unlikely((old_flags & LRU_GEN_MASK) != sweep->from))
+		if ((old_flags & LRU_GEN_MASK) != sweep->from)
 			return false;
 		new_flags = old_flags & ~(LRU_GEN_MASK | LRU_REFS_FLAGS);
 		new_flags |= sweep->to;
-	} while (unlikely(!try_cmpxchg(mglru_flags(folio), &old_flags, new_flags)));
+	} while (!try_cmpxchg(mglru_flags(folio), &old_flags, new_flags));
 
-	if (likely(!(old_flags & (LRU_REFS_FLAGS | BIT(PG_workingset) | BIT(PG_head)))))
-		sweep->plain++;
-	else
-		mglru_sweep_count(sweep, folio, old_flags);
+	/* folio_lru_refs(), of the flags as they were */
+	if (old_flags & BIT(PG_referenced))
+		refs = ((old_flags & LRU_REFS_MASK) >> LRU_REFS_PGOFF) + 1;
+	workingset = old_flags & BIT(PG_workingset);
+	/* Not the workingset being lazily promoted. */
+	if (refs + workingset != BIT(LRU_REFS_WIDTH) + 1)
+		sweep->kept[lru_tier_from_refs(refs, workingset)] += nr;
+	sweep->pages += nr;
+	sweep->odd++;
 	return true;
+}
+
+/* Move a folio that has been promoted to where its flags say. */
+static noinline void mglru_sweep_promoted(struct mglru_sweep *sweep, struct folio *folio,
+					  struct list_head *promoted)
+{
+	int gen = folio_lru_gen(folio);
+
+	/* What is on a list has a generation. */
+	if (WARN_ON_ONCE(gen < 0))
+		gen = mglru_gen_of(sweep->to);
+	list_move_tail(&folio->lru, &promoted[gen]);
+	sweep->promoted++;
 }
 
 static void mglru_sweep_account(struct lru_gen_folio *lrugen, int type, int zone,
@@ -138,20 +149,16 @@ static void mglru_sweep_account(struct lru_gen_folio *lrugen, int type, int zone
 {
 	int hist = lru_hist_from_seq(lrugen->min_seq[type]);
 	int from = mglru_gen_of(sweep->from), to = mglru_gen_of(sweep->to);
-	long delta = sweep->plain + sweep->pages;
 	int tier;
 
 	WRITE_ONCE(lrugen->nr_pages[from][type][zone],
-		   lrugen->nr_pages[from][type][zone] - delta);
+		   lrugen->nr_pages[from][type][zone] - sweep->pages);
 	WRITE_ONCE(lrugen->nr_pages[to][type][zone],
-		   lrugen->nr_pages[to][type][zone] + delta);
-	for (tier = 0; tier < MAX_NR_TIERS; tier++) {
-		unsigned long kept = sweep->kept[tier] + (tier ? 0 : sweep->plain);
-
-		if (kept)
+		   lrugen->nr_pages[to][type][zone] + sweep->pages);
+	for (tier = 0; tier < MAX_NR_TIERS; tier++)
+		if (sweep->kept[tier])
 			WRITE_ONCE(lrugen->protected[hist][type][tier],
-				   lrugen->protected[hist][type][tier] + kept);
-	}
+				   lrugen->protected[hist][type][tier] + sweep->kept[tier]);
 }
 
 /*
@@ -169,41 +176,50 @@ static unsigned int mglru_fold_zone(struct lruvec *lruvec, int type, int zone,
 	struct list_head *head = &lrugen->folios[gen][type][zone];
 	struct list_head *tail = &lrugen->folios[next_gen][type][zone];
 	struct list_head *pos, *next, promoted[MAX_NR_GENS];
-	unsigned int all = budget, nr_promoted = 0;
 	struct mglru_sweep sweep = {
 		.from = (gen + 1UL) << LRU_GEN_PGOFF,
 		.to = (next_gen + 1UL) << LRU_GEN_PGOFF,
 	};
+	const unsigned long from = sweep.from, change = sweep.from ^ sweep.to;
+	unsigned long flags, plain, workingset = 0;
+	unsigned int left;
 	int i;
 
 	for (i = 0; i < MAX_NR_GENS; i++)
 		INIT_LIST_HEAD(&promoted[i]);
 
-	/* The run not yet moved is what lies between the head and pos. */
-	for (pos = head->next; pos != head && budget; pos = next, budget--) {
+	/* The run that is not yet moved is what lies between head and pos. */
+	for (pos = head->next, left = budget; pos != head && left; pos = next, left--) {
 		struct folio *folio = list_entry(pos, struct folio, lru);
 
 		next = pos->next;
 		prefetchw(&list_entry(next, struct folio, lru)->flags);
-		if (likely(mglru_sweep_folio(&sweep, folio)))
+
+		flags = READ_ONCE(*mglru_flags(folio));
+		if (likely((flags & (LRU_GEN_MASK | MGLRU_ODD)) == from) &&
+		    likely(try_cmpxchg(mglru_flags(folio), &flags, flags ^ change))) {
+			workingset += (flags >> PG_workingset) & 1;
+			continue;
+		}
+		if (mglru_sweep_odd(&sweep, folio))
 			continue;
 		if (pos->prev != head)
 			list_bulk_move_tail(tail, head->next, pos->prev);
-		i = folio_lru_gen(folio);
-		if (WARN_ON_ONCE(i < 0))
-			i = next_gen;
-		list_move_tail(pos, &promoted[i]);
-		nr_promoted++;
+		mglru_sweep_promoted(&sweep, folio, promoted);
 	}
 	if (pos->prev != head)
 		list_bulk_move_tail(tail, head->next, pos->prev);
 	for (i = 0; i < MAX_NR_GENS; i++)
 		list_splice(&promoted[i], &lrugen->folios[i][type][zone]);
 
+	plain = budget - left - sweep.odd - sweep.promoted;
+	sweep.pages += plain;
+	sweep.kept[lru_tier_from_refs(0, false)] += plain - workingset;
+	sweep.kept[lru_tier_from_refs(0, true)] += workingset;
 	mglru_sweep_account(lrugen, type, zone, &sweep);
-	sum->promoted += nr_promoted;
-	sum->folded += all - budget - nr_promoted;
-	return budget;
+	sum->folded += plain + sweep.odd;
+	sum->promoted += sweep.promoted;
+	return left;
 }
 
 /* Does inc_min_seq() move min_seq on without folding? */

@@ -5,8 +5,8 @@
  * Each memory cgroup that is online has a struct mglru_memcg. They form the
  * same tree as the cgroups. What an administrator writes is @asked, and, for how
  * the cgroup ages, @asked_aging; what is in force, @effective, is made of the two
- * or, where one of them is inherit, of the parent's @effective. It is worked out when something is written, from there down, so that a reader
- * never climbs.
+ * or, where one of them is inherit, of the parent's @effective. It is worked out
+ * when something is written, from there down, so that a reader never climbs.
  *
  * Memory paths know nothing of the tree. They read one word, the slot with the
  * number of the folio's memcg id:

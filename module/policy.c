@@ -178,7 +178,7 @@ const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size
 	if ((policy & MGLRU_EXEC_MASK) && !MGLRU_KERNEL_EXEC)
 		return "the page table walk of this kernel (before 6.14) promotes everything on its first access";
 	if ((policy & MGLRU_AGING_BATCHED) && !MGLRU_HAVE_FOLD)
-		return "inc_max_seq() of this kernel (before 6.14) takes other arguments, one of which the compiler drops (.isra.0)";
+		return "inc_max_seq of this kernel (before 6.14) has other arguments (.isra.0)";
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {
 		if (!(needed & BIT(id)) || mglru_hooks[id]->ip)
 			continue;

@@ -46,9 +46,9 @@ compare() {
 	between "original against the kernel without the module, percent" 95 105 $((original * 100 / stock))
 }
 
-test_64_MiB() { compare $SMALL --size 64M; }
-test_256_MiB() { compare $SMALL --size 256M; }
-test_huge_pages() { compare $HUGE --size 256M --thp; }
+test_64_MiB() { compare "$SMALL" --size 64M; }
+test_256_MiB() { compare "$SMALL" --size 256M; }
+test_huge_pages() { compare "$HUGE" --size 256M --thp; }
 
 case ${SERIES:-$(uname -r)} in 6.12*) skip_all "batched aging is unavailable on this kernel (before 6.14)" ;; esac
 run_tests test_64_MiB test_256_MiB test_huge_pages

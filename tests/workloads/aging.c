@@ -2,10 +2,11 @@
 /*
  * Workload D: how long does an aging take?
  *
- * Fills anonymous memory, then asks /sys/kernel/debug/lru_gen for one aging of its own
- * memory cgroup after another and times each. Nothing touches the memory meanwhile: after the first
- * few agings all of it is in the oldest generation, and is folded into the next each time. Swap must
- * be usable, or the kernel leaves anonymous memory alone.
+ * Fills anonymous memory, then asks /sys/kernel/debug/lru_gen for one aging of
+ * its own memory cgroup after another and times each. Nothing touches the memory
+ * meanwhile: after the first few agings all of it is in the oldest generation,
+ * and is folded into the next each time. Swap must be usable, or the kernel
+ * leaves anonymous memory alone.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -58,7 +59,7 @@ static char *own_cgroup(void)
 	return path;
 }
 
-/* What the file says of the cgroup's first node. Ids are of another kind in every kernel: read them. */
+/* What the file says of the cgroup's first node. Kernels differ in their ids. */
 static void read_lruvec(const char *cgroup, struct lruvec *lruvec)
 {
 	unsigned long seq, age, anon, file;
@@ -85,7 +86,8 @@ static void read_lruvec(const char *cgroup, struct lruvec *lruvec)
 			if (found)
 				break;
 			lruvec->node = node;
-		} else if (ours && sscanf(line, " %lu %lu %lu %lu", &seq, &age, &anon, &file) == 4) {
+		} else if (ours &&
+			   sscanf(line, " %lu %lu %lu %lu", &seq, &age, &anon, &file) == 4) {
 			found = true;
 			lruvec->max_seq = seq;
 			lruvec->anon += anon;
@@ -192,7 +194,7 @@ int main(int argc, char **argv)
 		ns = age(fd, &before);
 		read_lruvec(cgroup, &after);
 		if (after.max_seq != before.max_seq + 1)
-			errx(1, "somebody else has aged the cgroup: its youngest generation is %lu, not %lu",
+			errx(1, "somebody else has aged the cgroup: it is at %lu, not %lu",
 			     after.max_seq, before.max_seq + 1);
 		if (i >= skip)
 			times[i - skip] = ns;

@@ -9,7 +9,7 @@ workload_usage() {
 usage: workload.sh A [--file 60M] [--stride 64K] [--warm 4] [--passes 4] [--exec]
        workload.sh B [--text 8M|16M] [--case ra|cp|demand] [--pressure 48M] [--passes 4] [--seed 1]
        workload.sh C [--file 600M] [--readers 40] [--run 2M] [--warm 10000] [--pages 20000] [--passes 1] [--seed 1]
-       workload.sh D [--size 64M] [--skip 4] [--agings 9] [--thp]
+       workload.sh D [--size 64M] [--skip 4] [--agings 5] [--thp]
 for each:
   --limit SIZE    memory.max (A and B: 40M, C: 20M, D: 1G)
   --cgroup NAME   run in this cgroup below the cgroup root; made and removed if it does not exist yet,
@@ -164,8 +164,8 @@ workload_swap() {
 	local size=64
 	[ "$(wc -l </proc/swaps)" = 1 ] || return 0
 	wl_swap=$DATA/mglru-swap.$$
-	(umask 077 && dd if=/dev/zero of="$wl_swap" bs=1M count=$size status=none) &&
-		mkswap "$wl_swap" >/dev/null && swapon "$wl_swap" ||
+	{ (umask 077 && dd if=/dev/zero of="$wl_swap" bs=1M count=$size status=none) &&
+		mkswap "$wl_swap" >/dev/null && swapon "$wl_swap"; } ||
 		workload_die "cannot make $size MiB of swap in $wl_swap"
 }
 
@@ -298,7 +298,7 @@ workload_main() {
 	wl_pid='' wl_made='' wl_ra_old='' wl_ra_file='' wl_copy='' wl_at='' wl_dir=''
 	wl_limit='' wl_size='' wl_stride=64K wl_warm=4 wl_passes='' wl_exec='' wl_per_pass='' wl_setup=''
 	wl_text=8M wl_case=ra wl_pressure=48M wl_seed=1
-	wl_swap='' wl_skip=4 wl_agings=9 wl_thp=''
+	wl_swap='' wl_skip=4 wl_agings=5 wl_thp=''
 	wl_readers=40 wl_run=2M wl_warm_pages=10000 wl_pages=20000
 	wl_cgroup=mglru-workload-$BASHPID
 	declare -A wl_commands=()
