@@ -7,119 +7,59 @@
  * meanwhile: after the first few agings all of it is in the oldest generation,
  * and is folded into the next each time. Swap must be usable, or the kernel
  * leaves anonymous memory alone.
+ *
+ * With --late, a real-time task sleeps for short times on the same CPU
+ * meanwhile: how much later than asked for it woke up says for how long agings
+ * held the CPU at a time, that is, interrupts or preemption off.
  */
 #define _GNU_SOURCE
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common.h"
+#include "lrugen.h"
 
-#define LRU_GEN		"/sys/kernel/debug/lru_gen"
 #define MAX_AGINGS	1000
 #define SETTLE		5	/* seconds, for what the start of a guest leaves to do */
+#define NAP_NS		100000
 
 static const char usage[] =
-	"--size BYTES [--skip 4] [--agings 9] [--thp]\n"
+	"--size BYTES [--skip 4] [--agings 5] [--thp] [--late]\n"
 	"  --skip   agings that are not measured\n"
-	"  --thp    in huge pages; without it in none";
+	"  --thp    in huge pages; without it in none\n"
+	"  --late   also print the longest time for which a real-time task could not run";
 
-/* One memory cgroup on one node, as the file shows it. */
-struct lruvec {
-	unsigned long long id;
-	unsigned int node;
-	unsigned long max_seq;
-	unsigned long anon;	/* pages in all generations */
-};
-
-static char *own_cgroup(void)
+static void watch(unsigned long *late)
 {
-	char line[4096], *path = NULL;
-	FILE *f;
-
-	f = fopen("/proc/self/cgroup", "r");
-	if (!f)
-		err(1, "/proc/self/cgroup");
-	while (!path && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, "0::", 3))
-			path = strdup(line + 3);
-	}
-	fclose(f);
-	if (!path)
-		errx(1, "this process is in no cgroup v2 group");
-	return path;
-}
-
-/* What the file says of the cgroup's first node. Kernels differ in their ids. */
-static void read_lruvec(const char *cgroup, struct lruvec *lruvec)
-{
-	unsigned long seq, age, anon, file;
-	bool ours = false, found = false;
-	unsigned long long id;
-	unsigned int node;
-	char line[4352];
-	char *path;
-	int at;
-	FILE *f;
-
-	f = fopen(LRU_GEN, "r");
-	if (!f)
-		err(1, LRU_GEN ": debugfs must be mounted");
-	memset(lruvec, 0, sizeof(*lruvec));
-	while (fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (sscanf(line, "memcg %llu %n", &id, &at) == 1) {
-			path = line + at;
-			ours = !strcmp(path, cgroup);
-			if (ours)
-				lruvec->id = id;
-		} else if (ours && sscanf(line, " node %u", &node) == 1) {
-			if (found)
-				break;
-			lruvec->node = node;
-		} else if (ours &&
-			   sscanf(line, " %lu %lu %lu %lu", &seq, &age, &anon, &file) == 4) {
-			found = true;
-			lruvec->max_seq = seq;
-			lruvec->anon += anon;
-		}
-	}
-	fclose(f);
-	if (!found)
-		errx(1, LRU_GEN " does not list the cgroup %s", cgroup);
-}
-
-static unsigned long now_ns(void)
-{
+	const struct sched_param fifo = { .sched_priority = 50 };
 	struct timespec ts;
+	unsigned long due, after;
 
-	if (clock_gettime(CLOCK_MONOTONIC, &ts))
-		err(1, "clock_gettime");
-	return ts.tv_sec * 1000000000UL + ts.tv_nsec;
-}
-
-static unsigned long age(int fd, const struct lruvec *lruvec)
-{
-	unsigned long start;
-	char command[96];
-	int len;
-
-	len = snprintf(command, sizeof(command), "+ %llu %u %lu\n", lruvec->id, lruvec->node,
-		       lruvec->max_seq);
-	start = now_ns();
-	if (write(fd, command, len) != len)
-		err(1, "cannot write \"+ %llu %u %lu\" to " LRU_GEN, lruvec->id, lruvec->node,
-		    lruvec->max_seq);
-	return now_ns() - start;
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || sched_setscheduler(0, SCHED_FIFO, &fifo))
+		err(1, "sched_setscheduler");
+	due = now_ns();
+	for (;;) {
+		due += NAP_NS;
+		if (due < now_ns())
+			due = now_ns() + NAP_NS;
+		ts.tv_sec = due / 1000000000;
+		ts.tv_nsec = due % 1000000000;
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		after = now_ns() - due;
+		if (after > __atomic_load_n(late, __ATOMIC_RELAXED))
+			__atomic_store_n(late, after, __ATOMIC_RELAXED);
+	}
 }
 
 static int compare(const void *a, const void *b)
@@ -136,16 +76,18 @@ int main(int argc, char **argv)
 		{ "skip", required_argument, NULL, 'k' },
 		{ "agings", required_argument, NULL, 'n' },
 		{ "thp", no_argument, NULL, 't' },
+		{ "late", no_argument, NULL, 'l' },
 		{ }
 	};
-	unsigned long size = 0, skip = 4, agings = 9, i, ns;
+	unsigned long size = 0, skip = 4, agings = 5, i, ns;
 	static unsigned long times[MAX_AGINGS];
 	const unsigned long align = 2 << 20;
-	struct lruvec before, after;
-	const char *cgroup;
-	bool thp = false;
+	unsigned long *late = NULL;
+	bool thp = false, want_late = false;
+	struct lruvec lruvec;
+	pid_t watcher = 0;
 	char *map;
-	int opt, fd;
+	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (opt) {
@@ -160,6 +102,9 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			thp = true;
+			break;
+		case 'l':
+			want_late = true;
 			break;
 		default:
 			errx(2, "usage: %s", usage);
@@ -180,27 +125,39 @@ int main(int argc, char **argv)
 	if (thp && madvise(map, size, MADV_HUGEPAGE))
 		err(1, "madvise(MADV_HUGEPAGE)");
 	memset(map, 0x55, size);
+	if (want_late) {
+		late = mmap(NULL, WL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
+		if (late == MAP_FAILED)
+			err(1, "mmap");
+		watcher = fork();
+		if (!watcher)
+			watch(late);
+		if (watcher < 0)
+			err(1, "fork");
+	}
 	sleep(SETTLE);
 
-	cgroup = own_cgroup();
-	fd = open(LRU_GEN, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		err(1, LRU_GEN);
 	for (i = 0; i < skip + agings; i++) {
-		read_lruvec(cgroup, &before);
-		if (before.anon < size / WL_PAGE * 9 / 10)
+		lrugen_read(&lruvec);
+		if (lruvec.anon < size / WL_PAGE * 9 / 10)
 			errx(1, LRU_GEN " has %lu anonymous pages of the cgroup, %lu were expected",
-			     before.anon, size / WL_PAGE);
-		ns = age(fd, &before);
-		read_lruvec(cgroup, &after);
-		if (after.max_seq != before.max_seq + 1)
-			errx(1, "somebody else has aged the cgroup: it is at %lu, not %lu",
-			     after.max_seq, before.max_seq + 1);
+			     lruvec.anon, size / WL_PAGE);
+		if (late && i <= skip)
+			__atomic_store_n(late, 0, __ATOMIC_RELAXED);
+		ns = lrugen_age();
 		if (i >= skip)
 			times[i - skip] = ns;
 	}
 	qsort(times, agings, sizeof(*times), compare);
-	printf("median_us=%lu min_us=%lu max_us=%lu pages=%lu\n", times[agings / 2] / 1000,
-	       times[0] / 1000, times[agings - 1] / 1000, after.anon);
+	printf("median_us=%lu min_us=%lu max_us=%lu pages=%lu", times[agings / 2] / 1000,
+	       times[0] / 1000, times[agings - 1] / 1000, lruvec.anon);
+	if (late) {
+		if (waitpid(watcher, NULL, WNOHANG))
+			errx(1, "the real-time task has ended early");
+		printf(" late_us=%lu", __atomic_load_n(late, __ATOMIC_RELAXED) / 1000);
+		kill(watcher, SIGKILL);
+	}
+	puts("");
 	return 0;
 }

@@ -9,7 +9,7 @@ workload_usage() {
 usage: workload.sh A [--file 60M] [--stride 64K] [--warm 4] [--passes 4] [--exec]
        workload.sh B [--text 8M|16M] [--case ra|cp|demand] [--pressure 48M] [--passes 4] [--seed 1]
        workload.sh C [--file 600M] [--readers 40] [--run 2M] [--warm 10000] [--pages 20000] [--passes 1] [--seed 1]
-       workload.sh D [--size 64M] [--skip 4] [--agings 5] [--thp]
+       workload.sh D [--size 64M] [--skip 4] [--agings 5] [--thp] [--late]
 for each:
   --limit SIZE    memory.max (A and B: 40M, C: 20M, D: 1G)
   --cgroup NAME   run in this cgroup below the cgroup root; made and removed if it does not exist yet,
@@ -270,13 +270,14 @@ workload_c() {
 }
 
 workload_d() {
-	local line thp=()
-	[ -z "$wl_thp" ] || thp=(--thp)
+	local line extra=()
+	[ -z "$wl_thp" ] || extra+=(--thp)
+	[ -z "$wl_late" ] || extra+=(--late)
 	wl_line+=" size=$wl_size skip=$wl_skip agings=$wl_agings pages_are=${wl_thp:-small}"
 	workload_drop_caches
 	workload_swap
 	line=$("$WORKLOAD_BIN/run-in-cgroup" "$wl_dir" "$WORKLOAD_BIN/aging" --size "$wl_size" \
-		--skip "$wl_skip" --agings "$wl_agings" "${thp[@]}") || workload_die "the workload failed"
+		--skip "$wl_skip" --agings "$wl_agings" "${extra[@]}") || workload_die "the workload failed"
 	echo "$wl_line $line"
 }
 
@@ -298,7 +299,7 @@ workload_main() {
 	wl_pid='' wl_made='' wl_ra_old='' wl_ra_file='' wl_copy='' wl_at='' wl_dir=''
 	wl_limit='' wl_size='' wl_stride=64K wl_warm=4 wl_passes='' wl_exec='' wl_per_pass='' wl_setup=''
 	wl_text=8M wl_case=ra wl_pressure=48M wl_seed=1
-	wl_swap='' wl_skip=4 wl_agings=5 wl_thp=''
+	wl_swap='' wl_skip=4 wl_agings=5 wl_thp='' wl_late=''
 	wl_readers=40 wl_run=2M wl_warm_pages=10000 wl_pages=20000
 	wl_cgroup=mglru-workload-$BASHPID
 	declare -A wl_commands=()
@@ -318,6 +319,7 @@ workload_main() {
 		--per-pass) wl_per_pass=1; shift; continue ;;
 		--exec) wl_exec='exec'; shift; continue ;;
 		--thp) wl_thp='huge'; shift; continue ;;
+		--late) wl_late=1; shift; continue ;;
 		esac
 		workload_value "$@"
 		case $which:$1 in
