@@ -26,6 +26,7 @@ age() {
 		{ fail "$aging: $(tail -n 1 "/tmp/workload.$$")"; return 1; }
 	echo "RESULT series=${SERIES:-$(uname -r)} aging=$aging $line"
 	TOOK=$(value "$line" median_us)
+	LATE=$(value "$line" late_us)
 	if [ "$aging" = batched ]; then
 		folded=$(stat_of d aging_folded)
 		between "folios folded" "$(($(value "$line" pages) / 512))" 100000000 "$folded"
@@ -46,9 +47,19 @@ compare() {
 	between "original against the kernel without the module, percent" 95 105 $((original * 100 / stock))
 }
 
+# The longest time for which agings kept a real-time task from running.
+test_held() {
+	local original
+	age original --size 64M --late && original=$LATE || return
+	age batched --size 64M --late || return
+	say "longest time held: original $original us  batched $LATE us"
+	between "it would be seen: microseconds, original" 1000 100000 "$original"
+	between "microseconds, batched" 1 "$original" "$LATE"
+}
+
 test_64_MiB() { compare "$SMALL" --size 64M; }
 test_256_MiB() { compare "$SMALL" --size 256M; }
 test_huge_pages() { compare "$HUGE" --size 256M --thp; }
 
 case ${SERIES:-$(uname -r)} in 6.12*) skip_all "batched aging is unavailable on this kernel (before 6.14)" ;; esac
-run_tests test_64_MiB test_256_MiB test_huge_pages
+run_tests test_64_MiB test_256_MiB test_huge_pages test_held

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Workloads A and C while their cgroup is aged five times a second, with original
+# and with batched aging: refaults and major faults must not become more.
+# RUNS of each, 1 by default; runs scatter by some 10 %.
+RUNS=${RUNS:-1}
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/proof.sh"
+
+MOST=130	# percent of original
+GO=/tmp/aging-go.$$
+
+restore() { rm -f "$GO"; }
+
+# Ages the test's cgroup for as long as the workload runs.
+keep_aging() {
+	local line
+	while [ -e "$GO" ]; do
+		line=$(awk -v path="/$(cgpath w)" '/^memcg/ {ours = $3 == path; if (ours) id = $2; next}
+			ours && /node/ {node = $2; next} ours {seq = $1} END {print "+", id, node, seq}' \
+			/sys/kernel/debug/lru_gen)
+		{ echo "$line" >/sys/kernel/debug/lru_gen; } 2>/dev/null
+		sleep 0.2
+	done
+}
+
+# one AGING COLUMN WORKLOAD...: the median of RUNS, left in MEDIAN
+one() {
+	local aging=$1 column=$2 run line ager values=()
+	shift 2
+	for run in $(seq "$RUNS"); do
+		cg w
+		touch "$GO"
+		keep_aging &
+		ager=$!
+		line=$("$WORKLOAD" "$@" --cgroup "$(cgpath w)" \
+			--setup "echo $aging >$MGLRU/cgroup/$(cgpath w)/mglru.aging" 2>"/tmp/workload.$$") ||
+			fail "$aging, run $run: $(tail -n 1 "/tmp/workload.$$")"
+		rm -f "$GO"
+		wait "$ager"
+		echo "RESULT series=${SERIES:-$(uname -r)} aging=$aging run=$run $line"
+		say "$(printf '%-9s refault_file %7s  pgmajfault %6s  sys %6s ms  folded %s  (%s)' "$aging" \
+			"$(value "$line" refault_file)" "$(value "$line" pgmajfault)" "$(value "$line" sys_ms)" \
+			"$(stat_of w aging_folded)" "$*")"
+		values+=("$(value "$line" "$column")")
+		[ "$aging" = original ] || between "folios folded" 1000 100000000 "$(stat_of w aging_folded)"
+		rmdir "$CGROOT/$(cgpath w)"
+	done
+	MEDIAN=$(median "${values[@]}")
+}
+
+compare() {
+	local original
+	need_module
+	one original "$@"
+	original=$MEDIAN
+	one batched "$@"
+	between "$1, percent of original" 0 $MOST $((MEDIAN * 100 / (original ? original : 1)))
+}
+
+test_a() { compare refault_file A --limit 40M --file 60M --warm 2 --passes 2; }
+test_c() { compare pgmajfault C --limit 20M --readers 40 --warm 10000 --pages 10000; }
+
+case ${SERIES:-$(uname -r)} in
+6.12*) skip_all "batched aging is unavailable on this kernel (before 6.14)" ;;
+# From 7.2 on nothing refaults in A: read-around is given up.
+7.*) run_tests test_c ;;
+*) run_tests test_a test_c ;;
+esac
