@@ -55,7 +55,7 @@ compare() {
 	one original "$@"
 	original=$MEDIAN
 	one batched "$@"
-	between "$1, percent of original" 0 $MOST $((MEDIAN * 100 / (original ? original : 1)))
+	between "$1, percent of original" 0 "$MOST" $((MEDIAN * 100 / (original ? original : 1)))
 }
 
 test_a() { compare refault_file A --limit 40M --file 60M --warm 2 --passes 2; }
