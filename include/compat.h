@@ -39,6 +39,7 @@
 #include <linux/mm_inline.h>
 #include <linux/pagewalk.h>
 #include <linux/rmap.h>
+#include <linux/swap.h>
 
 #include "mglru_policy.h"
 
@@ -135,6 +136,11 @@ static inline unsigned int mglru_memcg_id(struct mem_cgroup *memcg)
 #define MGLRU_HAVE_FOLD		1
 #else
 #define MGLRU_HAVE_FOLD		0
+#endif
+
+/* A swappiness above it means "anonymous memory only". 7.3 hides it in mm/. */
+#ifndef MAX_SWAPPINESS
+#define MAX_SWAPPINESS		200
 #endif
 
 /* What an ftrace site holds that nobody uses. */
