@@ -51,12 +51,17 @@ void lrugen_read(struct lruvec *lruvec)
 		line[strcspn(line, "\n")] = '\0';
 		if (sscanf(line, "memcg %llu %n", &id, &at) == 1) {
 			ours = !strcmp(line + at, own_cgroup());
-			if (ours)
-				lruvec->id = id;
+			if (!ours)
+				continue;
+			/* A removed cgroup of the same name may linger: ours is last. */
+			memset(lruvec, 0, sizeof(*lruvec));
+			lruvec->id = id;
+			found = false;
 		} else if (ours && sscanf(line, " node %u", &node) == 1) {
 			if (found)
-				break;
-			lruvec->node = node;
+				ours = false;
+			else
+				lruvec->node = node;
 		} else if (ours &&
 			   sscanf(line, " %lu %lu %lu %lu", &seq, &age, &anon, &file) == 4) {
 			if (!found)
