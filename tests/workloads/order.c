@@ -24,7 +24,7 @@
  *	o added, aging		. r oH . .	r is folded, H is moved
  *	aging			. roH . .
  *
- * Prints for how many pages of each kind the first third that went accounts.
+ * Prints how many pages of each kind are among the first third that went.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -37,9 +37,14 @@
 #include "common.h"
 #include "lrugen.h"
 
-#define REST	2048UL
-#define HOT	512UL
-#define OTHERS	512UL
+/*
+ * Many: eviction goes on while what it has sent to swap is being written, some
+ * hundred pages further than it was asked to.
+ */
+#define COLD	16384UL
+#define REST	4096UL
+#define HOT	6144UL
+#define OTHERS	6144UL
 
 static const char usage[] = "cold|hot";
 
@@ -76,7 +81,8 @@ static void forget_accesses(void)
 
 static unsigned long evicted(const char *map, unsigned long pages)
 {
-	unsigned long entries[REST], i, n = 0;
+	static unsigned long entries[COLD];
+	unsigned long i, n = 0;
 	int fd = open("/proc/self/pagemap", O_RDONLY);
 	off_t at = (unsigned long)map / WL_PAGE * sizeof(*entries);
 
@@ -112,11 +118,11 @@ static void age(unsigned int times)
 
 static void order_cold(void)
 {
-	char *low = fresh(REST), *high = low + REST / 2 * WL_PAGE;
+	char *low = fresh(COLD), *high = low + COLD / 2 * WL_PAGE;
 
 	age(5);
-	evict(low, REST / 2, high, REST / 2);
-	printf("low=%lu high=%lu\n", evicted(low, REST / 2), evicted(high, REST / 2));
+	evict(low, COLD / 2, high, COLD / 2);
+	printf("low=%lu high=%lu\n", evicted(low, COLD / 2), evicted(high, COLD / 2));
 }
 
 static void order_hot(void)
