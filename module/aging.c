@@ -33,8 +33,9 @@
  *    cmpxchg of the flags; what lies between two promoted folios is moved as one
  *    run, to the tail of the second oldest generation. So the order stays, and
  *    those who were there stay ahead.
- *  - Promoted folios go to the head of their generation, in their order, as
- *    sort_folio() puts those that reclaim comes across.
+ *  - Promoted folios go to the head of their generation, as sort_folio() puts
+ *    those that reclaim comes across; those of one sweep in their order. (Of two
+ *    sweeps the colder one's end up ahead. All have just been accessed.)
  *  - Sizes are accounted once a sweep. While all four generations exist, the
  *    two oldest are both inactive: nothing changes but nr_pages[] of the two.
  *    The size of a promoted folio is the page table walk's to account.

@@ -72,6 +72,8 @@ int main(int argc, char **argv)
 
 	for (round = 0;; round++) {
 		touch(anon, file, pages, &rng, 200);
+		/* Leave time for those who reclaim and age. */
+		usleep(2000);
 		if (round % 16 == 0 &&
 		    madvise(anon + rng_below(&rng, pages - 32) * WL_PAGE, 32 * WL_PAGE,
 			    MADV_DONTNEED))
