@@ -169,12 +169,6 @@ test_no_cold_one_ahead_of_a_hot_one() {
 gens() {
 	awk -v path="/$(cgpath "$1")" '/^memcg/ {ours = $3 == path; next} ours && !/node/' /sys/kernel/debug/lru_gen
 }
-age_it() {
-	local id
-	id=$(awk -v path="/$(cgpath work)" '/^memcg/ && $3 == path {print $2}' /sys/kernel/debug/lru_gen)
-	{ echo "+ $id 0 $(gens work | awk 'END {print $1}')" >/sys/kernel/debug/lru_gen; } 2>/dev/null
-	sleep 0.05
-}
 switch_it() { set_aging work batched; sleep 2; set_aging work original; }
 reclaim_it() { echo 1M >"$CGROOT/$(cgpath work)/memory.reclaim" 2>/dev/null; sleep 0.1; }
 read_stream() { "$BIN/run-in-cgroup" "$CGROOT/$(cgpath work)" dd if="$DATA/mglru-data-64M" of=/dev/null bs=64k status=none; }
@@ -213,7 +207,8 @@ test_sizes_after_everything_at_once() {
 	done
 	sleep 2
 	log_mark
-	loop age_it
+	"$BIN/run-in-cgroup" "$CGROOT/$(cgpath work)" "$BIN/ager" 20000 &
+	pids+=($!)
 	loop switch_it
 	loop reclaim_it
 	loop read_stream

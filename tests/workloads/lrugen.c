@@ -86,7 +86,7 @@ unsigned long now_ns(void)
 	return ts.tv_sec * 1000000000UL + ts.tv_nsec;
 }
 
-static unsigned long command(const char *text)
+static unsigned long command(const char *text, bool must)
 {
 	static int fd = -1;
 	unsigned long start;
@@ -97,7 +97,7 @@ static unsigned long command(const char *text)
 	if (fd < 0)
 		err(1, LRU_GEN);
 	start = now_ns();
-	if (write(fd, text, len) != len)
+	if (write(fd, text, len) != len && must)
 		err(1, "cannot write \"%s\" to " LRU_GEN, text);
 	return now_ns() - start;
 }
@@ -110,12 +110,22 @@ unsigned long lrugen_age(void)
 
 	lrugen_read(&before);
 	snprintf(text, sizeof(text), "+ %llu %u %lu", before.id, before.node, before.max_seq);
-	ns = command(text);
+	ns = command(text, true);
 	lrugen_read(&after);
 	if (after.max_seq != before.max_seq + 1)
 		errx(1, "somebody else has aged the cgroup: it is at %lu, not %lu",
 		     after.max_seq, before.max_seq + 1);
 	return ns;
+}
+
+void lrugen_try_age(void)
+{
+	struct lruvec lruvec;
+	char text[96];
+
+	lrugen_read(&lruvec);
+	snprintf(text, sizeof(text), "+ %llu %u %lu", lruvec.id, lruvec.node, lruvec.max_seq);
+	command(text, false);
 }
 
 void lrugen_evict_anon(unsigned long nr)
@@ -126,5 +136,5 @@ void lrugen_evict_anon(unsigned long nr)
 	lrugen_read(&lruvec);
 	snprintf(text, sizeof(text), "- %llu %u %lu 200 %lu", lruvec.id, lruvec.node,
 		 lruvec.min_seq, nr);
-	command(text);
+	command(text, true);
 }

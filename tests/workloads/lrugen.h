@@ -19,6 +19,8 @@ struct lruvec {
 void lrugen_read(struct lruvec *lruvec);
 /* One aging; its time in ns. */
 unsigned long lrugen_age(void);
+/* The same, unless somebody else is faster. */
+void lrugen_try_age(void);
 /* Evict about @nr anonymous pages of the oldest generation. */
 void lrugen_evict_anon(unsigned long nr);
 
