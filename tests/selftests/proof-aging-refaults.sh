@@ -3,6 +3,7 @@
 # Workloads A and C while their cgroup is aged five times a second, with original
 # and with batched aging: refaults and major faults must not become more.
 # RUNS of each, 1 by default; runs scatter by some 10 %.
+# proof-aging-refaults.sh test_NAME...: only these.
 RUNS=${RUNS:-1}
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/proof.sh"
@@ -64,6 +65,8 @@ test_c() { compare pgmajfault C --limit 20M --readers 40 --warm 10000 --pages 10
 case ${SERIES:-$(uname -r)} in
 6.12*) skip_all "batched aging is unavailable on this kernel (before 6.14)" ;;
 # From 7.2 on nothing refaults in A: read-around is given up.
-7.*) run_tests test_c ;;
-*) run_tests test_a test_c ;;
+7.*) TESTS=(test_c) ;;
+*) TESTS=(test_a test_c) ;;
 esac
+[ $# = 0 ] || TESTS=("$@")
+run_tests "${TESTS[@]}"
