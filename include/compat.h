@@ -11,6 +11,7 @@
  * walk_update_folio	none		(walk, folio, gen, dirty)	vma added
  * exec promotion	its own		no		no		yes
  * lru_gen_test_recent	inlined		four arguments	(and file)	(and file)
+ * inc_max_seq	(.., bool, bool)	(lruvec, seq, swappiness)
  */
 #ifndef MGLRU_COMPAT_H
 #define MGLRU_COMPAT_H
@@ -39,6 +40,7 @@
 #include <linux/mm_inline.h>
 #include <linux/pagewalk.h>
 #include <linux/rmap.h>
+#include <linux/swap.h>
 
 #include "mglru_policy.h"
 
@@ -172,6 +174,21 @@ static inline bool mglru_recent_is_of(void *shadow, struct mglru_recent *found,
 	return (entry & ((1UL << NODES_SHIFT) - 1)) == nid &&
 	       ((entry >> NODES_SHIFT) & USHRT_MAX) == mglru_memcg_id(memcg);
 }
+#endif
+
+/*
+ * Since 6.14 inc_max_seq(lruvec, seq, swappiness); before, two bools told what
+ * may be folded, and GCC drops one of them (.isra.0): nothing to stand in for.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define MGLRU_HAVE_FOLD		1
+#else
+#define MGLRU_HAVE_FOLD		0
+#endif
+
+/* A swappiness above it means "anonymous memory only". 7.3 hides it in mm/. */
+#ifndef MAX_SWAPPINESS
+#define MAX_SWAPPINESS		200
 #endif
 
 /* What an ftrace site holds that nobody uses. */

@@ -23,8 +23,9 @@ enum mglru_placement {
 
 /*
  * A policy value is a small integer: the placement in the low three bits, above
- * it what combines with a placement by '+'. One bit is still free. It has to fit
- * MGLRU_POLICY_MASK, see the slot table in module/memcg.h.
+ * it what combines with a placement by '+', above that how the cgroup ages, which
+ * is asked for and inherited by itself. It has to fit MGLRU_POLICY_MASK, see the
+ * slot table in module/memcg.c.
  */
 #define MGLRU_POLICY_BITS	6
 #define MGLRU_POLICY_MASK	((1u << MGLRU_POLICY_BITS) - 1)
@@ -32,6 +33,7 @@ enum mglru_placement {
 #define MGLRU_EXEC_ON		0x8u	/* exec_promotion */
 #define MGLRU_EXEC_OFF		0x10u	/* no_exec_promotion */
 #define MGLRU_EXEC_MASK		(MGLRU_EXEC_ON | MGLRU_EXEC_OFF)
+#define MGLRU_AGING_BATCHED	0x20u	/* mglru.aging; unset: original */
 #define MGLRU_INHERIT		0xffu	/* asked for, never in force */
 
 /*
@@ -57,7 +59,10 @@ enum mglru_placement {
 	X(CREDIT_DENIED, "credit_denied")	/* folios not paid for */ \
 	X(CREDIT_EXPIRED, "credit_expired")	/* cap, fading, reset */ \
 	X(POCKET_HITS,	"pocket_hits")		/* pocket had enough */	\
-	X(POCKET_REFILLS, "pocket_refills")	/* pool was drawn on */
+	X(POCKET_REFILLS, "pocket_refills")	/* pool was drawn on */ \
+	X(AGING_BATCHED, "aging_batched") /* agings that found folios to fold */ \
+	X(AGING_FOLDED,	"aging_folded")	/* into the second oldest generation */ \
+	X(AGING_PROMOTED, "aging_promoted") /* met in the oldest one's list */
 
 enum mglru_stat {
 #define X(id, name) MGLRU_STAT_##id,

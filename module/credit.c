@@ -205,9 +205,9 @@ static void mglru_credit_earn(struct mglru_memcg *state, struct folio *folio)
 	expired = mglru_pool_add(&state->credit.pools[folio_nid(folio)].word,
 				 READ_ONCE(lruvec->lrugen.max_seq), pages,
 				 MGLRU_CAP * mglru_file_pages(lruvec));
-	mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EARNED, pages);
+	mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EARNED, pages);
 	if (expired)
-		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
+		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
 }
 
 /**
@@ -236,14 +236,14 @@ bool mglru_credit_spend(struct mglru_memcg *state, struct folio *folio)
 	paid = mglru_pocket_spend(this_cpu_ptr(state->credit.pockets),
 				  &state->credit.pools->word, MGLRU_POOL_STRIDE,
 				  MGLRU_POCKET_PAGES, MGLRU_POCKET_RETRIES, &buy);
-	mglru_count_pages(counters, paid ? MGLRU_STAT_CREDIT_SPENT : MGLRU_STAT_CREDIT_DENIED,
+	mglru_count_many(counters, paid ? MGLRU_STAT_CREDIT_SPENT : MGLRU_STAT_CREDIT_DENIED,
 			  buy.pages);
 	if (buy.hit)
 		mglru_count(counters, MGLRU_STAT_POCKET_HITS);
 	if (buy.refill)
 		mglru_count(counters, MGLRU_STAT_POCKET_REFILLS);
 	if (buy.expired)
-		mglru_count_pages(counters, MGLRU_STAT_CREDIT_EXPIRED, buy.expired);
+		mglru_count_many(counters, MGLRU_STAT_CREDIT_EXPIRED, buy.expired);
 	preempt_enable();
 	return paid;
 }
@@ -271,7 +271,7 @@ void mglru_credit_reset(struct mglru_memcg *state)
 	/* Order is all that is wanted; who spends reads the life first. */
 	smp_store_release(&state->credit.life, READ_ONCE(state->credit.life) + 1);
 	if (pages)
-		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, pages);
+		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, pages);
 }
 
 /*
@@ -291,7 +291,7 @@ static void mglru_credit_catch_up(struct mglru_memcg *state)
 					0, 0, &expired);
 	rcu_read_unlock();
 	if (expired)
-		mglru_count_pages(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
+		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
 }
 
 /**

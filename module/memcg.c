@@ -3,10 +3,10 @@
  * Per-cgroup state, the inheritance of policies, and what is in force.
  *
  * Each memory cgroup that is online has a struct mglru_memcg. They form the
- * same tree as the cgroups. What an administrator writes is @asked; what is in
- * force, @effective, is @asked or, for inherit, the parent's @effective. It is
- * worked out when something is written, from there down, so that a reader
- * never climbs.
+ * same tree as the cgroups. What an administrator writes is @asked, and, for how
+ * the cgroup ages, @asked_aging; what is in force, @effective, is made of the two
+ * or, where one of them is inherit, of the parent's @effective. It is worked out
+ * when something is written, from there down, so that a reader never climbs.
  *
  * Memory paths know nothing of the tree. They read one word, the slot with the
  * number of the folio's memcg id:
@@ -66,7 +66,7 @@ static DEFINE_RAW_SPINLOCK(mglru_slot_lock);
 static struct kmem_cache *mglru_memcg_cache;
 static struct mglru_memcg *mglru_root;
 
-/* How many cgroups in the tree ask for each policy value; tree lock. */
+/* How many cgroups in the tree ask for each value, of either kind; tree lock. */
 static unsigned int mglru_asked[MGLRU_POLICY_MASK + 1];
 
 /* Set when the module is leaving: no policy may be set any more. */
@@ -171,6 +171,14 @@ void mglru_memcg_release(struct mglru_memcg *state)
 	call_rcu(&state->rcu, mglru_memcg_free_rcu);
 }
 
+static void mglru_ask(unsigned int value, int delta)
+{
+	lockdep_assert_held(&mglru_tree_lock);
+
+	if (value != MGLRU_INHERIT)
+		mglru_asked[value] += delta;
+}
+
 /**
  * mglru_memcg_new - make the state of a cgroup and put it in force
  * @css: the cgroup's memory controller state
@@ -202,6 +210,7 @@ struct mglru_memcg *mglru_memcg_new(struct cgroup_subsys_state *css,
 	state->memcg = mem_cgroup_from_css(css);
 	state->id = mglru_memcg_id(state->memcg);
 	state->asked = parent ? MGLRU_INHERIT : MGLRU_ORIGINAL;
+	state->asked_aging = state->asked;
 	INIT_LIST_HEAD(&state->children);
 	INIT_LIST_HEAD(&state->sibling);
 	mglru_sysfs_init_state(state);
@@ -220,7 +229,8 @@ struct mglru_memcg *mglru_memcg_new(struct cgroup_subsys_state *css,
 		list_add_tail(&state->sibling, &parent->children);
 	} else {
 		mglru_root = state;
-		mglru_asked[state->asked]++;
+		mglru_ask(state->asked, 1);
+		mglru_ask(state->asked_aging, 1);
 	}
 	state->linked = true;
 	mutex_unlock(&mglru_tree_lock);
@@ -248,8 +258,8 @@ void mglru_memcg_unlink(struct mglru_memcg *state)
 	}
 	state->linked = false;
 	list_del_init(&state->sibling);
-	if (state->asked != MGLRU_INHERIT)
-		mglru_asked[state->asked]--;
+	mglru_ask(state->asked, -1);
+	mglru_ask(state->asked_aging, -1);
 	state->effective = MGLRU_ORIGINAL;
 	mglru_slot_publish(state, false);
 	parent = state->parent;
@@ -272,6 +282,13 @@ static struct mglru_memcg *mglru_memcg_next(struct mglru_memcg *pos,
 	return NULL;
 }
 
+/* The bits in @mask of what is in force where @asked was written. */
+static unsigned int mglru_in_force(const struct mglru_memcg *state, unsigned int asked,
+				   unsigned int mask)
+{
+	return (asked == MGLRU_INHERIT ? state->parent->effective : asked) & mask;
+}
+
 /*
  * Put in force what is asked for from @top down. Where nothing changes, nothing
  * changes below.
@@ -285,7 +302,8 @@ static void mglru_memcg_propagate(struct mglru_memcg *top)
 	lockdep_assert_held(&mglru_tree_lock);
 
 	while (pos) {
-		effective = pos->asked == MGLRU_INHERIT ? pos->parent->effective : pos->asked;
+		effective = mglru_in_force(pos, pos->asked, ~MGLRU_AGING_BATCHED) |
+			    mglru_in_force(pos, pos->asked_aging, MGLRU_AGING_BATCHED);
 		same = effective == pos->effective;
 		if (!same) {
 			pos->effective = effective;
@@ -342,11 +360,12 @@ void mglru_memcg_settle(void)
 }
 
 /**
- * mglru_memcg_set - set the policy of a cgroup
+ * mglru_memcg_set - set the policy of a cgroup, or how it ages
  * @state: the cgroup's state
- * @policy: a policy value that mglru_policy_parse() returned
+ * @asked: what to set, its @asked or its @asked_aging
+ * @value: what mglru_policy_parse() or mglru_aging_parse() returned
  *
- * On return the policy is in force for the cgroup and all that inherit from
+ * On return the value is in force for the cgroup and all that inherit from
  * it. If a hook cannot be attached, nothing has changed and the kernel log says
  * why.
  *
@@ -355,13 +374,13 @@ void mglru_memcg_settle(void)
  * module is going away; -EINTR if killed while waiting for another write;
  * the errno of mglru_hook_attach().
  */
-int mglru_memcg_set(struct mglru_memcg *state, unsigned int policy)
+int mglru_memcg_set(struct mglru_memcg *state, u8 *asked, unsigned int value)
 {
 	unsigned int id, needs;
 	int err;
 
-	if (policy == MGLRU_INHERIT && mglru_memcg_is_root(state)) {
-		pr_warn("the root has no parent to inherit from; write a policy, or original\n");
+	if (value == MGLRU_INHERIT && mglru_memcg_is_root(state)) {
+		pr_warn("the root has no parent to inherit from; write something else, or original\n");
 		return -EINVAL;
 	}
 
@@ -373,7 +392,7 @@ int mglru_memcg_set(struct mglru_memcg *state, unsigned int policy)
 		goto unlock;
 	}
 
-	needs = policy == MGLRU_INHERIT ? 0 : mglru_policy_hooks(policy);
+	needs = value == MGLRU_INHERIT ? 0 : mglru_policy_hooks(value);
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {
 		if (!(needs & BIT(id)))
 			continue;
@@ -386,11 +405,9 @@ int mglru_memcg_set(struct mglru_memcg *state, unsigned int policy)
 	if (!state->linked || state->dead) {
 		err = -ENODEV;
 	} else {
-		if (state->asked != MGLRU_INHERIT)
-			mglru_asked[state->asked]--;
-		if (policy != MGLRU_INHERIT)
-			mglru_asked[policy]++;
-		WRITE_ONCE(state->asked, policy);
+		mglru_ask(*asked, -1);
+		mglru_ask(value, 1);
+		WRITE_ONCE(*asked, value);
 		mglru_memcg_propagate(state);
 	}
 	mutex_unlock(&mglru_tree_lock);
@@ -410,7 +427,7 @@ unlock:
  */
 int mglru_memcg_set_root(unsigned int policy)
 {
-	return mglru_memcg_set(mglru_root, policy);
+	return mglru_memcg_set(mglru_root, &mglru_root->asked, policy);
 }
 
 /**

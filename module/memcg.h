@@ -25,7 +25,8 @@
  * @credit: see credit.h
  * @id: index of the slot
  * @asked: policy value or MGLRU_INHERIT; tree lock
- * @effective: policy value in force; tree lock to write
+ * @asked_aging: the same for MGLRU_AGING_BATCHED, which @asked does not have
+ * @effective: policy value in force, aging included; tree lock to write
  * @changes: how often @effective changed since the cgroup appeared
  * @dead: the cgroup has gone offline; slot lock
  * @linked: in the tree; tree lock
@@ -46,6 +47,7 @@ struct mglru_memcg {
 	struct mglru_credit credit;
 	unsigned short id;
 	u8 asked;
+	u8 asked_aging;
 	u8 effective;
 	bool dead;
 	bool linked;
@@ -118,7 +120,7 @@ struct mglru_memcg *mglru_memcg_kill(struct mem_cgroup *memcg);
 void mglru_memcg_unlink(struct mglru_memcg *state);
 void mglru_memcg_release(struct mglru_memcg *state);
 
-int mglru_memcg_set(struct mglru_memcg *state, unsigned int policy);
+int mglru_memcg_set(struct mglru_memcg *state, u8 *asked, unsigned int value);
 int mglru_memcg_set_root(unsigned int policy);
 void mglru_memcg_settle(void);
 bool mglru_memcg_is_root(const struct mglru_memcg *state);

@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "aging.h"
 #include "credit.h"
 #include "exec.h"
 #include "placement.h"
@@ -76,6 +77,7 @@ struct mglru_hook *const mglru_hooks[MGLRU_NR_HOOKS] = {
 	[MGLRU_HOOK_WALK_PMD] = &mglru_hook_walk_pmd,
 	[MGLRU_HOOK_LOOK_AROUND] = &mglru_hook_look_around,
 	[MGLRU_HOOK_REFERENCED] = &mglru_hook_referenced,
+	[MGLRU_HOOK_AGING] = &mglru_hook_aging,
 };
 
 #define MGLRU_EXEC_HOOKS	(BIT(MGLRU_HOOK_SET_REFS) | BIT(MGLRU_HOOK_UPDATE))
@@ -84,7 +86,7 @@ struct mglru_hook *const mglru_hooks[MGLRU_NR_HOOKS] = {
 
 /**
  * mglru_policy_hooks - what a policy needs on this kernel
- * @policy: a policy value
+ * @policy: a policy value, with or without MGLRU_AGING_BATCHED
  *
  * Return: a mask of BIT(enum mglru_hook_id); 0 for original.
  */
@@ -106,6 +108,8 @@ unsigned int mglru_policy_hooks(unsigned int policy)
 		if (MGLRU_FINDS_VMA)
 			mask |= MGLRU_VMA_HOOKS;
 	}
+	if (MGLRU_HAVE_FOLD && (policy & MGLRU_AGING_BATCHED))
+		mask |= BIT(MGLRU_HOOK_AGING);
 	return mask;
 }
 
@@ -138,6 +142,7 @@ int mglru_policy_find_hooks(void)
 
 	for (nth = 0; (policy = mglru_policy_word(nth)) >= 0; nth++)
 		needed |= mglru_policy_hooks(policy);
+	needed |= mglru_policy_hooks(MGLRU_AGING_BATCHED);
 
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {
 		if (!(needed & BIT(id)))
@@ -161,7 +166,7 @@ int mglru_policy_find_hooks(void)
 
 /**
  * mglru_policy_unavailable - why a policy cannot be had on this kernel
- * @policy: a policy value
+ * @policy: a policy value, or MGLRU_AGING_BATCHED
  * @buf: where a composed reason may be put; NULL if it does not matter
  * @size: of @buf
  *
@@ -176,6 +181,8 @@ const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size
 		return MGLRU_RECENT_FUNC ": no such function in this kernel, or it was inlined";
 	if ((policy & MGLRU_EXEC_MASK) && !MGLRU_KERNEL_EXEC)
 		return "before 6.14 the page table walk promotes everything on first access";
+	if ((policy & MGLRU_AGING_BATCHED) && !MGLRU_HAVE_FOLD)
+		return "before 6.14 inc_max_seq() has other arguments (.isra.0)";
 	for (id = 0; id < MGLRU_NR_HOOKS; id++) {
 		if (!(needed & BIT(id)) || mglru_hooks[id]->ip)
 			continue;
@@ -190,7 +197,7 @@ const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size
 
 /**
  * mglru_policy_name - a policy value in words
- * @policy: a policy value or MGLRU_INHERIT
+ * @policy: a policy value or MGLRU_INHERIT; how it ages is not among the words
  * @buf: where to put them
  * @size: of @buf; MGLRU_POLICY_NAME is enough
  *
@@ -205,6 +212,7 @@ const char *mglru_policy_name(unsigned int policy, char *buf, size_t size)
 		scnprintf(buf, size, "inherit");
 		return buf;
 	}
+	policy &= ~MGLRU_AGING_BATCHED;
 	if (!(policy & ~MGLRU_PLACEMENT_MASK) || (policy & MGLRU_PLACEMENT_MASK))
 		len = scnprintf(buf, size, "%s", mglru_policy_desc(policy)->name);
 	for (i = 0; i < ARRAY_SIZE(mglru_modifiers); i++)
@@ -295,4 +303,50 @@ int mglru_policy_parse(const char *buf, size_t len, const char *where)
 		if (plus == end)
 			return policy;
 	}
+}
+
+/**
+ * mglru_aging_name - how a cgroup ages, in a word
+ * @policy: a policy value, or MGLRU_INHERIT
+ */
+const char *mglru_aging_name(unsigned int policy)
+{
+	if (policy == MGLRU_INHERIT)
+		return "inherit";
+	return policy & MGLRU_AGING_BATCHED ? "batched" : "original";
+}
+
+/**
+ * mglru_aging_parse - read how a cgroup is to age
+ * @buf: what was written; one newline at its end is ignored
+ * @len: its length in bytes
+ * @where: what it is for, for the log; fit to be printed
+ *
+ * Return: MGLRU_ORIGINAL, MGLRU_AGING_BATCHED or MGLRU_INHERIT; otherwise as
+ * mglru_policy_parse().
+ */
+int mglru_aging_parse(const char *buf, size_t len, const char *where)
+{
+	static const unsigned int values[] = {
+		MGLRU_INHERIT, MGLRU_ORIGINAL, MGLRU_AGING_BATCHED,
+	};
+	char reason[96];
+	const char *why;
+	unsigned int i;
+
+	if (len && buf[len - 1] == '\n')
+		len--;
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		const char *name = mglru_aging_name(values[i]);
+
+		if (strlen(name) != len || memcmp(name, buf, len))
+			continue;
+		why = values[i] == MGLRU_AGING_BATCHED ?
+		      mglru_policy_unavailable(values[i], reason, sizeof(reason)) : NULL;
+		if (why)
+			return mglru_policy_reject(where, buf, len, -EOPNOTSUPP, why);
+		return values[i];
+	}
+	return mglru_policy_reject(where, buf, len, -EINVAL,
+				   "write inherit, original or batched");
 }

@@ -20,6 +20,7 @@ enum mglru_hook_id {
 	MGLRU_HOOK_WALK_PMD,	/* walk_pmd_range_locked() */
 	MGLRU_HOOK_LOOK_AROUND,	/* lru_gen_look_around() */
 	MGLRU_HOOK_REFERENCED,	/* folio_referenced() */
+	MGLRU_HOOK_AGING,	/* inc_max_seq() */
 	MGLRU_NR_HOOKS,
 };
 
@@ -53,6 +54,8 @@ int mglru_policy_find_hooks(void);
 unsigned int mglru_policy_hooks(unsigned int policy);
 int mglru_policy_word(unsigned int nth);
 int mglru_policy_parse(const char *buf, size_t len, const char *where);
+int mglru_aging_parse(const char *buf, size_t len, const char *where);
+const char *mglru_aging_name(unsigned int policy);
 const char *mglru_policy_name(unsigned int policy, char *buf, size_t size);
 const char *mglru_policy_unavailable(unsigned int policy, char *buf, size_t size);
 

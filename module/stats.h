@@ -29,15 +29,17 @@ static inline void mglru_count(struct mglru_counters __percpu *counters,
 }
 
 /**
- * mglru_count_pages - count more than one
- * @counters: as for mglru_count()
+ * mglru_count_many - count decisions of one kind
+ * @counters: of the folios' memory cgroup
  * @stat: which counter
- * @pages: how many
+ * @nr: how many
+ *
+ * Context: as mglru_count().
  */
-static inline void mglru_count_pages(struct mglru_counters __percpu *counters,
-				     enum mglru_stat stat, unsigned long pages)
+static inline void mglru_count_many(struct mglru_counters __percpu *counters,
+				    enum mglru_stat stat, unsigned long nr)
 {
-	this_cpu_add(counters->count[stat], pages);
+	this_cpu_add(counters->count[stat], nr);
 }
 
 const char *mglru_stat_name(enum mglru_stat stat);

@@ -40,23 +40,58 @@ static ssize_t mglru_asked_show(struct kobject *kobj, struct kobj_attribute *att
 							 name, sizeof(name)));
 }
 
-static ssize_t mglru_asked_store(struct kobject *kobj, struct kobj_attribute *attr,
-				 const char *buf, size_t len)
-{
-	char where[128];
-	int policy, err;
+/* Room for a file of a cgroup, as a line of the log names it. */
+#define MGLRU_WHERE	128
 
+static void mglru_name_file(struct kobject *kobj, struct kobj_attribute *attr, char *where)
+{
 	/* A cgroup's name is its user's choice: escape it, to four times its size. */
 	mutex_lock(&mglru_name_lock);
-	snprintf(where, sizeof(where), "%*pE/%s",
+	snprintf(where, MGLRU_WHERE, "%*pE/%s",
 		 (int)min_t(size_t, strlen(kobject_name(kobj)), 24),
 		 kobject_name(kobj), attr->attr.name);
 	mutex_unlock(&mglru_name_lock);
+}
+
+static ssize_t mglru_asked_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *buf, size_t len)
+{
+	struct mglru_memcg *state = mglru_state(kobj);
+	char where[MGLRU_WHERE];
+	int policy, err;
+
+	mglru_name_file(kobj, attr, where);
 	policy = mglru_policy_parse(buf, len, where);
 	if (policy < 0)
 		return policy;
-	err = mglru_memcg_set(mglru_state(kobj), policy);
+	err = mglru_memcg_set(state, &state->asked, policy);
 	return err ?: len;
+}
+
+static ssize_t mglru_aging_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", mglru_aging_name(READ_ONCE(mglru_state(kobj)->asked_aging)));
+}
+
+static ssize_t mglru_aging_store(struct kobject *kobj, struct kobj_attribute *attr,
+				 const char *buf, size_t len)
+{
+	struct mglru_memcg *state = mglru_state(kobj);
+	char where[MGLRU_WHERE];
+	int aging, err;
+
+	mglru_name_file(kobj, attr, where);
+	aging = mglru_aging_parse(buf, len, where);
+	if (aging < 0)
+		return aging;
+	err = mglru_memcg_set(state, &state->asked_aging, aging);
+	return err ?: len;
+}
+
+static ssize_t mglru_effective_aging_show(struct kobject *kobj, struct kobj_attribute *attr,
+					  char *buf)
+{
+	return sysfs_emit(buf, "%s\n", mglru_aging_name(READ_ONCE(mglru_state(kobj)->effective)));
 }
 
 static ssize_t mglru_effective_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -89,12 +124,18 @@ static struct kobj_attribute mglru_asked_attr =
 	__ATTR(mglru.policy, 0644, mglru_asked_show, mglru_asked_store);
 static struct kobj_attribute mglru_effective_attr =
 	__ATTR(mglru.effective, 0444, mglru_effective_show, NULL);
+static struct kobj_attribute mglru_aging_attr =
+	__ATTR(mglru.aging, 0644, mglru_aging_show, mglru_aging_store);
+static struct kobj_attribute mglru_effective_aging_attr =
+	__ATTR(mglru.effective_aging, 0444, mglru_effective_aging_show, NULL);
 static struct kobj_attribute mglru_stat_attr =
 	__ATTR(mglru.stat, 0444, mglru_stat_show, NULL);
 
 static struct attribute *mglru_state_attrs[] = {
 	&mglru_asked_attr.attr,
 	&mglru_effective_attr.attr,
+	&mglru_aging_attr.attr,
+	&mglru_effective_aging_attr.attr,
 	&mglru_stat_attr.attr,
 	NULL,
 };
@@ -198,6 +239,9 @@ bool mglru_sysfs_is_reserved(const char *name)
 	return str_has_prefix(name, MGLRU_RESERVED);
 }
 
+/* How mglru.aging's value is listed among the policies. */
+#define MGLRU_AGING_WORD	"aging=batched"
+
 static ssize_t available_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	char name[MGLRU_POLICY_NAME];
@@ -208,6 +252,8 @@ static ssize_t available_show(struct kobject *kobj, struct kobj_attribute *attr,
 		if (!mglru_policy_unavailable(policy, NULL, 0))
 			len += sysfs_emit_at(buf, len, "%s\n",
 					     mglru_policy_name(policy, name, sizeof(name)));
+	if (!mglru_policy_unavailable(MGLRU_AGING_BATCHED, NULL, 0))
+		len += sysfs_emit_at(buf, len, MGLRU_AGING_WORD "\n");
 	return len;
 }
 
@@ -224,6 +270,9 @@ static ssize_t unavailable_show(struct kobject *kobj, struct kobj_attribute *att
 			len += sysfs_emit_at(buf, len, "%s: %s\n",
 					     mglru_policy_name(policy, name, sizeof(name)), why);
 	}
+	why = mglru_policy_unavailable(MGLRU_AGING_BATCHED, reason, sizeof(reason));
+	if (why)
+		len += sysfs_emit_at(buf, len, MGLRU_AGING_WORD ": %s\n", why);
 	return len;
 }
 

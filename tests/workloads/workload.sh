@@ -9,8 +9,9 @@ workload_usage() {
 usage: workload.sh A [--file 60M] [--stride 64K] [--warm 4] [--passes 4] [--exec]
        workload.sh B [--text 8M|16M] [--case ra|cp|demand] [--pressure 48M] [--passes 4] [--seed 1]
        workload.sh C [--file 600M] [--readers 40] [--run 2M] [--warm 10000] [--pages 20000] [--passes 1] [--seed 1]
+       workload.sh D [--size 64M] [--skip 4] [--agings 5] [--thp] [--late]
 for each:
-  --limit SIZE    memory.max (A and B: 40M, C: 20M)
+  --limit SIZE    memory.max (A and B: 40M, C: 20M, D: 1G)
   --cgroup NAME   run in this cgroup below the cgroup root; made and removed if it does not exist yet,
                   used as it is but for memory.max if it does (default: a fresh mglru-workload-PID)
   --setup CMD     shell command, run outside the cgroup before anything is charged to it
@@ -22,6 +23,8 @@ environment:
   DATA            directory for data files and copied binaries, on a local disk (default: /data)
   WORKLOAD_BIN    directory of the programs (default: /mglru/bin if there, else bin beside this script)
   CGROUP_ROOT     where cgroup v2 is mounted (default: /sys/fs/cgroup)
+D ages memory through /sys/kernel/debug/lru_gen and prints how long that takes; it has no passes, and makes
+64 MiB of swap in DATA while it runs if there is none.
 Prints one line of key=value pairs. The counters are the cgroup's, over the measured passes only: A after
 --warm, B after pass 1, C after the warm pages. Notes and errors go to stderr. Exit: 0 done, 1 failed, 2 usage.
 END
@@ -164,6 +167,17 @@ workload_cleanup() {
 	[ -z "$wl_ra_old" ] || [ "$wl_ra_old" = 128 ] || echo "$wl_ra_old" >"$wl_ra_file"
 	[ "$wl_damon_old" != Y ] || echo Y >"$wl_damon_file"
 	[ -z "$wl_copy" ] || rm -f "$wl_copy"
+	[ -z "$wl_swap" ] || { swapoff "$wl_swap" && rm -f "$wl_swap"; }
+}
+
+# Anonymous memory is only aged where it could be swapped out.
+workload_swap() {
+	local size=64
+	[ "$(wc -l </proc/swaps)" = 1 ] || return 0
+	wl_swap=$DATA/mglru-swap.$$
+	{ (umask 077 && dd if=/dev/zero of="$wl_swap" bs=1M count=$size status=none) &&
+		mkswap "$wl_swap" >/dev/null && swapon "$wl_swap"; } ||
+		workload_die "cannot make $size MiB of swap in $wl_swap"
 }
 
 # Why the program is gone: its exit status, and whether the kernel killed it for the limit.
@@ -266,13 +280,25 @@ workload_c() {
 		--warm "$wl_warm_pages" --pages "$wl_pages" --passes "$wl_passes" --seed "$wl_seed" --step
 }
 
+workload_d() {
+	local line extra=()
+	[ -z "$wl_thp" ] || extra+=(--thp)
+	[ -z "$wl_late" ] || extra+=(--late)
+	wl_line+=" size=$wl_size skip=$wl_skip agings=$wl_agings pages_are=${wl_thp:-small}"
+	workload_drop_caches
+	workload_swap
+	line=$("$WORKLOAD_BIN/run-in-cgroup" "$wl_dir" "$WORKLOAD_BIN/aging" --size "$wl_size" \
+		--skip "$wl_skip" --agings "$wl_agings" "${extra[@]}") || workload_die "the workload failed"
+	echo "$wl_line $line"
+}
+
 # Check that option $1 has a value, and of the right kind.
 workload_value() {
 	local kind='^.+$' what='a value'
 	case $1 in
-	--limit | --file | --stride | --text | --pressure | --run) kind='^[1-9][0-9]*[KMG]?$' what='a size such as 40M' ;;
-	--passes | --readers | --pages) kind='^[1-9][0-9]*$' what='a number above 0' ;;
-	--warm | --seed) kind='^(0|[1-9][0-9]*)$' what='a number' ;;
+	--limit | --file | --size | --stride | --text | --pressure | --run) kind='^[1-9][0-9]*[KMG]?$' what='a size such as 40M' ;;
+	--passes | --readers | --pages | --agings) kind='^[1-9][0-9]*$' what='a number above 0' ;;
+	--warm | --skip | --seed) kind='^(0|[1-9][0-9]*)$' what='a number' ;;
 	--at) kind='^(0|[1-9][0-9]*)=.+$' what='PASSES=COMMAND' ;;
 	esac
 	[[ ${2-} =~ $kind ]] || { workload_note "$1 \"${2-}\": give $what; see --help"; exit 2; }
@@ -284,6 +310,7 @@ workload_main() {
 	wl_pid='' wl_made='' wl_ra_old='' wl_ra_file='' wl_damon_old='' wl_damon_file='' wl_copy='' wl_at='' wl_dir=''
 	wl_limit='' wl_size='' wl_stride=64K wl_warm=4 wl_passes='' wl_exec='' wl_per_pass='' wl_setup=''
 	wl_text=8M wl_case=ra wl_pressure=48M wl_seed=1
+	wl_swap='' wl_skip=4 wl_agings=5 wl_thp='' wl_late=''
 	wl_readers=40 wl_run=2M wl_warm_pages=10000 wl_pages=20000
 	wl_cgroup=mglru-workload-$BASHPID
 	declare -A wl_commands=()
@@ -292,6 +319,7 @@ workload_main() {
 	A) : "${wl_limit:=40M}" "${wl_passes:=4}" ;;
 	B) : "${wl_limit:=40M}" "${wl_passes:=4}" ;;
 	C) : "${wl_limit:=20M}" "${wl_passes:=1}" ;;
+	D) : "${wl_limit:=1G}" "${wl_size:=64M}" "${wl_passes:=0}" ;;
 	-h | --help) workload_usage; exit 0 ;;
 	*) workload_usage >&2; exit 2 ;;
 	esac
@@ -301,6 +329,8 @@ workload_main() {
 		-h | --help) workload_usage; exit 0 ;;
 		--per-pass) wl_per_pass=1; shift; continue ;;
 		--exec) wl_exec='exec'; shift; continue ;;
+		--thp) wl_thp='huge'; shift; continue ;;
+		--late) wl_late=1; shift; continue ;;
 		esac
 		workload_value "$@"
 		case $which:$1 in
@@ -320,6 +350,9 @@ workload_main() {
 		C:--run) wl_run=$2 ;;
 		C:--warm) wl_warm_pages=$2 ;;
 		C:--pages) wl_pages=$2 ;;
+		D:--size) wl_size=$2 ;;
+		D:--skip) wl_skip=$2 ;;
+		D:--agings) wl_agings=$2 ;;
 		*) workload_note "workload $which has no option $1; see --help"; exit 2 ;;
 		esac
 		shift 2
@@ -346,6 +379,7 @@ workload_main() {
 	A) workload_a ;;
 	B) workload_b ;;
 	C) workload_c ;;
+	D) workload_d ;;
 	esac
 	exit
 }
