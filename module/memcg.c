@@ -296,7 +296,7 @@ static unsigned int mglru_in_force(const struct mglru_memcg *state, unsigned int
 static void mglru_memcg_propagate(struct mglru_memcg *top)
 {
 	struct mglru_memcg *pos = top;
-	unsigned int effective;
+	unsigned int effective, changed;
 	bool same;
 
 	lockdep_assert_held(&mglru_tree_lock);
@@ -304,12 +304,14 @@ static void mglru_memcg_propagate(struct mglru_memcg *top)
 	while (pos) {
 		effective = mglru_in_force(pos, pos->asked, ~MGLRU_AGING_BATCHED) |
 			    mglru_in_force(pos, pos->asked_aging, MGLRU_AGING_BATCHED);
-		same = effective == pos->effective;
+		changed = effective ^ pos->effective;
+		same = !changed;
 		if (!same) {
 			pos->effective = effective;
 			pos->changes++;
 			mglru_slot_publish(pos, false);
-			mglru_credit_reset(pos);
+			if (changed & MGLRU_PLACEMENT_MASK)
+				mglru_credit_reset(pos);
 		}
 		pos = mglru_memcg_next(pos, top, same);
 	}

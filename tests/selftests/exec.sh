@@ -254,7 +254,7 @@ test_sizes_stay_right() {
 	begin "$A" small || return
 	touch /tmp/execmap.go
 	"$BIN/mkdata" "$FILE.stream" 48M
-	while [ -e /tmp/execmap.go ]; do echo 1M >"$CGROOT/$(cgpath "$A")/memory.reclaim"; sleep 0.2; done 2>/dev/null &
+	while [ -e /tmp/execmap.go ]; do echo 512K >"$CGROOT/$(cgpath "$A")/memory.reclaim"; sleep 0.5; done 2>/dev/null &
 	pids+=($!)
 	while [ -e /tmp/execmap.go ]; do age "$A"; sleep 0.1; done >/dev/null 2>&1 &
 	pids+=($!)
