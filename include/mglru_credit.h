@@ -117,7 +117,8 @@ static inline unsigned long mglru_pool_add(unsigned long *word, unsigned long ge
 			room = pages;
 		/* An empty pool may name any generation. */
 		new = mglru_pool_word(had ? mglru_pool_gen(old) + gens : gen, left + room);
-	} while (!mglru_word_try(word, &old, new));
+		/* A full pool stays shared in all caches. */
+	} while (new != old && !mglru_word_try(word, &old, new));
 	return had - left + pages - room;
 }
 
@@ -210,7 +211,7 @@ static inline unsigned long mglru_pocket_return(struct mglru_pocket *pocket, uns
  *
  * A pocket that holds credit of another node gives it back. A folio larger than
  * the pocket is paid from the pool, whole or not at all. One that has returned
- * also needs a retry for each page; one that has not, and is paid for, brings
+ * also needs a retry for each page, as far as a pocket holds so many; one that has not, and is paid for, brings
  * them.
  *
  * Return: is the folio paid for?
@@ -220,6 +221,8 @@ static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long
 				      unsigned int retries, struct mglru_purchase *buy)
 {
 	unsigned long *pool = &pools[buy->node * stride];
+	/* A folio may be larger than all that can be had of them. */
+	unsigned long need = buy->pages < retries ? buy->pages : retries;
 	unsigned long got;
 	bool paid;
 
@@ -230,7 +233,7 @@ static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long
 		buy->expired += pocket->pages;
 		*pocket = (struct mglru_pocket){ .life = buy->life };
 	}
-	if (buy->returned && pocket->retries < buy->pages)
+	if (buy->returned && pocket->retries < need)
 		return false;
 
 	if (pocket->pages && pocket->node != buy->node)
@@ -241,7 +244,9 @@ static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long
 		pocket->pages = got;
 	}
 	pocket->node = buy->node;
-	pocket->gen = buy->gen;
+	/* Forward only: whoever asks may have been overtaken. */
+	if (!pocket->pages || mglru_credit_gens(pocket->gen, buy->gen))
+		pocket->gen = buy->gen;
 
 	if (buy->pages > size) {
 		paid = mglru_pool_take(pool, buy->gen, buy->pages, buy->pages, &buy->expired);
@@ -259,7 +264,7 @@ static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long
 	}
 
 	if (paid && buy->returned)
-		pocket->retries -= buy->pages;
+		pocket->retries -= need;
 	else if (paid)
 		pocket->retries = pocket->retries + buy->pages < retries ?
 				  pocket->retries + buy->pages : retries;

@@ -32,7 +32,9 @@
  *  - A list is swept from its hot end to its cold end. Per folio there is one
  *    cmpxchg of the flags; what lies between two promoted folios is moved as one
  *    run, to the tail of the second oldest generation. So the order stays, and
- *    those who were there stay ahead.
+ *    those who were there stay ahead. (What is added to the oldest generation
+ *    between two holds of the lock is swept by the next, or folded by the
+ *    original, behind those that were there before.)
  *  - Promoted folios go to the head of their generation, as sort_folio() puts
  *    those that reclaim comes across; those of one sweep in their order. (Of two
  *    sweeps the colder one's end up ahead. All have just been accessed.)
@@ -139,7 +141,7 @@ static noinline void mglru_sweep_promoted(struct mglru_sweep *sweep, struct foli
 	int gen = folio_lru_gen(folio);
 
 	/* What is on a list has a generation. */
-	if (WARN_ON_ONCE(gen < 0))
+	if (WARN_ON_ONCE((unsigned int)gen >= MAX_NR_GENS))
 		gen = mglru_gen_of(sweep->to);
 	list_move_tail(&folio->lru, &promoted[gen]);
 	sweep->promoted++;

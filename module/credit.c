@@ -11,14 +11,14 @@
  *
  *  - It earns: a file folio that comes back and that lru_gen_refault() counts
  *    as recent adds its pages times VM_READAHEAD_PAGES, the default window: it
- *    stands for a window that was dropped before it was used. There is never
- *    more than four times what the lruvec has of file pages.
+ *    stands for a window that was dropped before it was used. Nothing is added
+ *    to what is four times the lruvec's file pages, or more.
  *  - It spends: a file folio that is added in a fault and is not of the
  *    workingset already becomes active if its pages can be paid for; if not,
  *    it is placed as by mark_accessed_v3.
- *  - It fades: to three quarters with each generation in which it was neither
- *    earned nor spent, so that credit which nobody renews is soon gone.
- *  - It is void when the cgroup's policy changes, and when the multi-gen LRU is
+ *  - It fades: to three quarters with each generation in which nothing was put
+ *    into its pool or taken out, so that credit which nobody renews is soon gone.
+ *  - It is void when the cgroup's placement changes, and when the multi-gen LRU is
  *    found switched off, by a folio that is added or refaults, or by whoever
  *    reads mglru.stat. It dies with the cgroup's state, and as that is found by
  *    the memcg's address and id together (memcg.h), neither an id nor an
@@ -48,8 +48,11 @@
  *
  * In a pool for each node, one word, see mglru_credit.h. A fault does not go
  * there: it pays from the pocket that its CPU has for this cgroup, which is
- * filled from the pool with up to two windows at a time. So the pool's line
- * moves between CPUs once in 64 pages, and not at all while it is empty. The
+ * filled from the pool with up to two windows at a time. So faults move the
+ * pool's line between CPUs once in 64 pages, and not at all while it is empty;
+ * refaults, which wait for a disk anyhow, write it unless it is full. A pocket
+ * holds credit of one node: a task whose memory is interleaved over nodes goes to
+ * the pools with each folio. The
  * kernel patch has one pocket a CPU for all cgroups, and loses what is in it
  * whenever the CPU turns to another one; here each cgroup has its own, and
  * nothing is lost. What lies in pockets is at most 64 pages a CPU over the cap.
@@ -72,7 +75,10 @@
  * does not name, so that the kernel does not count them either.
  *
  * 6.12 has inlined the function; there workingset_test_recent() answers for it,
- * and the shadow entry itself says whose it is.
+ * and the shadow entry itself says whose it is. (The kernel counts what was
+ * evicted from a cgroup that is gone for the root; there we do not.) Its
+ * lru_gen_refault() puts every recent refault in a fault into the workingset, so
+ * that all of them become active without credit.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -200,11 +206,13 @@ static void mglru_credit_earn(struct mglru_memcg *state, struct folio *folio)
 	struct lruvec *lruvec = mglru_lruvec(state->memcg, folio_nid(folio));
 	unsigned long pages = folio_nr_pages(folio) * VM_READAHEAD_PAGES, expired;
 
-	if (!READ_ONCE(state->credit.used))
-		WRITE_ONCE(state->credit.used, true);
 	expired = mglru_pool_add(&state->credit.pools[folio_nid(folio)].word,
 				 READ_ONCE(lruvec->lrugen.max_seq), pages,
 				 MGLRU_CAP * mglru_file_pages(lruvec));
+	/* After it, so that a reset in between leaves it to the next. */
+	smp_mb();	/* pairs with xchg() in mglru_credit_reset() */
+	if (!READ_ONCE(state->credit.used))
+		WRITE_ONCE(state->credit.used, true);
 	mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EARNED, pages);
 	if (expired)
 		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
@@ -224,8 +232,6 @@ bool mglru_credit_spend(struct mglru_memcg *state, struct folio *folio)
 	struct mglru_purchase buy = {
 		.pages = folio_nr_pages(folio),
 		.node = nid,
-		.gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq),
-		.life = READ_ONCE(state->credit.life),
 		.returned = folio->lru.prev == &mglru_returned,
 	};
 	struct mglru_counters __percpu *counters = state->counters;
@@ -233,6 +239,8 @@ bool mglru_credit_spend(struct mglru_memcg *state, struct folio *folio)
 
 	/* The pocket is this task's for a moment: no interrupt adds in a fault. */
 	preempt_disable();
+	buy.gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq);
+	buy.life = atomic_long_read(&state->credit.life);
 	paid = mglru_pocket_spend(this_cpu_ptr(state->credit.pockets),
 				  &state->credit.pools->word, MGLRU_POOL_STRIDE,
 				  MGLRU_POCKET_PAGES, MGLRU_POCKET_RETRIES, &buy);
@@ -264,12 +272,13 @@ void mglru_credit_reset(struct mglru_memcg *state)
 	/* While the multi-gen LRU is off, every fault comes here. */
 	if (!READ_ONCE(state->credit.used))
 		return;
-	WRITE_ONCE(state->credit.used, false);
+	/* Pairs with smp_mb() in mglru_credit_earn(). */
+	xchg(&state->credit.used, false);
 	/* First the pools: else a pocket of the new life could draw on them. */
 	for_each_node(nid)
 		pages += mglru_pool_pages(xchg(&state->credit.pools[nid].word, 0));
-	/* Order is all that is wanted; who spends reads the life first. */
-	smp_store_release(&state->credit.life, READ_ONCE(state->credit.life) + 1);
+	/* Ordered behind them; who spends reads the life first. */
+	atomic_long_inc_return(&state->credit.life);
 	if (pages)
 		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, pages);
 }
@@ -318,7 +327,7 @@ void mglru_credit_read(struct mglru_memcg *state, unsigned long *balance,
 		struct mglru_pocket *pocket = per_cpu_ptr(state->credit.pockets, cpu);
 		unsigned long pages = READ_ONCE(pocket->pages);
 
-		if (READ_ONCE(pocket->life) == READ_ONCE(state->credit.life))
+		if (READ_ONCE(pocket->life) == (unsigned long)atomic_long_read(&state->credit.life))
 			*balance += pages;
 		else
 			*unseen += pages;
@@ -328,8 +337,10 @@ void mglru_credit_read(struct mglru_memcg *state, unsigned long *balance,
 /*
  * Stands in for workingset_refault().
  *
- * Context: process context; the folio is locked, charged, and on no list. Does
- * not sleep.
+ * Counted on every kernel: with the multi-gen LRU off, the original may flush
+ * statistics, and so reschedule.
+ *
+ * Context: process context; the folio is locked, charged, and on no list.
  */
 static void mglru_refault(struct folio *folio, void *shadow)
 {
@@ -337,7 +348,7 @@ static void mglru_refault(struct folio *folio, void *shadow)
 	struct mem_cgroup *memcg;
 	unsigned long slot;
 
-	mglru_hook_enter_rt(&mglru_refault_in_flight);
+	mglru_hook_enter(&mglru_refault_in_flight);
 	rcu_read_lock();
 	memcg = folio_memcg(folio);
 	slot = memcg ? mglru_slot_of(memcg) : 0;
@@ -352,7 +363,7 @@ static void mglru_refault(struct folio *folio, void *shadow)
 	}
 	rcu_read_unlock();
 	static_call(mglru_orig_refault)(folio, shadow);
-	mglru_hook_leave_rt(&mglru_refault_in_flight);
+	mglru_hook_leave(&mglru_refault_in_flight);
 }
 
 static void notrace mglru_refault_handler(unsigned long ip, unsigned long parent_ip,
@@ -376,5 +387,5 @@ static void mglru_aim_refault(void *past)
 }
 
 struct mglru_hook mglru_hook_refault =
-	MGLRU_HOOK_REDIRECT_RT("workingset_refault", mglru_refault_handler, mglru_aim_refault,
-			       mglru_refault_in_flight);
+	MGLRU_HOOK_REDIRECT("workingset_refault", mglru_refault_handler, mglru_aim_refault,
+			    mglru_refault_in_flight);

@@ -20,12 +20,12 @@ struct mglru_pool {
  * @pockets: one a CPU
  * @pools: one a node
  * @life: counts resets: what is in a pocket since before is void
- * @used: something was earned since the last reset
+ * @used: something was put into a pool since the last reset
  */
 struct mglru_credit {
 	struct mglru_pocket __percpu *pockets;
 	struct mglru_pool *pools;
-	unsigned long life;
+	atomic_long_t life;
 	bool used;
 };
 

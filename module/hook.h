@@ -65,7 +65,7 @@ struct mglru_hook {
 #define MGLRU_HOOK_REDIRECT(_func, _handler, _aim, _in_flight)		\
 	__MGLRU_HOOK_REDIRECT(_func, _handler, _aim, &(_in_flight))
 
-/* One on a memory path, which blocks on PREEMPT_RT only. */
+/* One that neither blocks nor reschedules, but on PREEMPT_RT. */
 #define MGLRU_HOOK_REDIRECT_RT(_func, _handler, _aim, _in_flight)	\
 	__MGLRU_HOOK_REDIRECT(_func, _handler, _aim,			\
 			      IS_ENABLED(CONFIG_PREEMPT_RT) ? &(_in_flight) : NULL)

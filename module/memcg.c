@@ -382,7 +382,7 @@ int mglru_memcg_set(struct mglru_memcg *state, u8 *asked, unsigned int value)
 	int err;
 
 	if (value == MGLRU_INHERIT && mglru_memcg_is_root(state)) {
-		pr_warn("the root has no parent to inherit from; write something else, or original\n");
+		pr_warn("the root has no parent to inherit from; write another value, such as original\n");
 		return -EINVAL;
 	}
 

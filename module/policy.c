@@ -151,13 +151,14 @@ int mglru_policy_find_hooks(void)
 		if (!ret)
 			continue;
 		err = err ?: ret;
-		pr_notice("%s: %s; policies that need it are unavailable\n",
+		pr_notice("%s: %s; what needs it is unavailable\n",
 			  mglru_hooks[id]->func, mglru_hook_strerror(ret));
 	}
 
 	for (nth = 0; (policy = mglru_policy_word(nth)) >= 0; nth++)
 		any |= mglru_policy_hooks(policy) &&
 		       !mglru_policy_unavailable(policy, NULL, 0);
+	any |= !mglru_policy_unavailable(MGLRU_AGING_BATCHED, NULL, 0);
 	if (any)
 		return 0;
 	pr_err("no policy can be had on this kernel: none of its functions can be redirected\n");
@@ -286,6 +287,9 @@ int mglru_policy_parse(const char *buf, size_t len, const char *where)
 		if (n == strlen("inherit") && !memcmp(word, "inherit", n))
 			return mglru_policy_reject(where, buf, len, -EINVAL,
 						   "inherit stands alone");
+		if (n > strlen("aging=") && !memcmp(word, "aging=", strlen("aging=")))
+			return mglru_policy_reject(where, word, n, -EINVAL,
+						   "no policy; write it to mglru.aging");
 		ret = mglru_policy_find(word, n, &field);
 		if (ret < 0)
 			return mglru_policy_reject(where, word, n, ret,

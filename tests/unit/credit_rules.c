@@ -291,11 +291,11 @@ static bool reset_voids_the_pocket(void)
 /* What comes back is protected page for page with what is new. */
 static bool returning_folios_need_retries(void)
 {
-	struct account a = { .pools = { word_of(5, 2000) } };
+	struct account a = { .pools = { word_of(5, 4000) } };
 	struct mglru_purchase d;
 	unsigned int i;
 
-	CHECK(!spend_again(&a, 1, &d) && !d.hit && !d.refill && a.pools[0] == word_of(5, 2000));
+	CHECK(!spend_again(&a, 1, &d) && !d.hit && !d.refill && a.pools[0] == word_of(5, 4000));
 	CHECK(spend(&a, 0, 5, 3, &d) && a.pocket.retries == 3);
 	CHECK(!spend_again(&a, 4, &d) && a.pocket.pages == SIZE - 3 && a.pocket.retries == 3);
 	CHECK(spend_again(&a, 2, &d) && a.pocket.retries == 1 && a.pocket.pages == SIZE - 5);
@@ -303,6 +303,10 @@ static bool returning_folios_need_retries(void)
 	for (i = 0; i < 20; i++)
 		CHECK(spend(&a, 0, 5, 32, &d));
 	CHECK(a.pocket.retries == RETRIES);
+	/* One that is larger than all retries takes them all. */
+	CHECK(spend_again(&a, 2 * RETRIES, &d) && !a.pocket.retries);
+	for (i = 0; i < 20; i++)
+		CHECK(spend(&a, 0, 5, 32, &d));
 	/* Not paid for: no retry brought, none used. */
 	a.pools[0] = 0;
 	a.pocket.pages = 0;

@@ -45,8 +45,8 @@ s/mglru_pool_gen(old) + gens, left - taken/mglru_pool_gen(old) + gens, left/
 s/\*expired += had - left/(void)expired/
 s/if (pocket->life != buy->life)/if (0)/
 s/buy->expired += pocket->pages;/;/
-s/buy->returned && pocket->retries < buy->pages/0/
-s/buy->returned && pocket->retries < buy->pages/buy->returned/
+s/buy->returned && pocket->retries < need/0/
+s/buy->returned && pocket->retries < need/buy->returned/
 s/pocket->pages && pocket->node != buy->node/0/
 s/mglru_pool_pages(word) ? mglru_pool_gen(word) : pocket->gen/mglru_pool_gen(word)/
 s/mglru_credit_quiet(pocket->gen, gen)/0/
@@ -60,7 +60,8 @@ s/pocket->pages -= buy->pages/pocket->pages -= 1/
 s/buy->refill = got/buy->refill = false/
 s/pocket->node = buy->node/pocket->node = 0/
 s/pocket->gen = buy->gen/pocket->gen = 0/
-s/pocket->retries -= buy->pages/pocket->retries -= 0/
+s/buy->pages < retries ? buy->pages : retries;/buy->pages;/
+s/pocket->retries -= need/pocket->retries -= 0/
 s/pocket->retries + buy->pages : retries/pocket->retries + buy->pages : 0/
 s/pocket->retries + buy->pages < retries/1/
 s/__atomic_compare_exchange_n(.*)/(*(word) = (new), true)/
