@@ -33,6 +33,7 @@ measure() {
 			continue
 		fi
 		v=$(value "$line" "$column")
+		# shellcheck disable=SC2034 # for those who have sourced this
 		LINE=$line
 		say "$(printf '%-17s run %s  refault_file %7s  pgmajfault %6s  text_majflt %4s  sys %6s ms  (%s)' \
 			"$policy" "$run" "$(value "$line" refault_file)" "$(value "$line" pgmajfault)" \
