@@ -211,8 +211,8 @@ static inline unsigned long mglru_pocket_return(struct mglru_pocket *pocket, uns
  *
  * A pocket that holds credit of another node gives it back. A folio larger than
  * the pocket is paid from the pool, whole or not at all. One that has returned
- * also needs a retry for each page, as far as a pocket holds so many; one that has not, and is paid for, brings
- * them.
+ * also needs a retry for each page, as far as a pocket holds so many; one that
+ * has not, and is paid for, brings them.
  *
  * Return: is the folio paid for?
  */

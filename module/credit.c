@@ -245,7 +245,7 @@ bool mglru_credit_spend(struct mglru_memcg *state, struct folio *folio)
 				  &state->credit.pools->word, MGLRU_POOL_STRIDE,
 				  MGLRU_POCKET_PAGES, MGLRU_POCKET_RETRIES, &buy);
 	mglru_count_many(counters, paid ? MGLRU_STAT_CREDIT_SPENT : MGLRU_STAT_CREDIT_DENIED,
-			  buy.pages);
+			 buy.pages);
 	if (buy.hit)
 		mglru_count(counters, MGLRU_STAT_POCKET_HITS);
 	if (buy.refill)
@@ -289,15 +289,16 @@ void mglru_credit_reset(struct mglru_memcg *state)
  */
 static void mglru_credit_catch_up(struct mglru_memcg *state)
 {
-	unsigned long expired = 0;
+	unsigned long expired = 0, gen;
 	int nid;
 
 	rcu_read_lock();
-	if (mglru_slot_state(READ_ONCE(mglru_slots[state->id])) == state)
-		for_each_node(nid)
-			mglru_pool_take(&state->credit.pools[nid].word,
-					READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq),
-					0, 0, &expired);
+	if (mglru_slot_state(READ_ONCE(mglru_slots[state->id])) == state) {
+		for_each_node(nid) {
+			gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq);
+			mglru_pool_take(&state->credit.pools[nid].word, gen, 0, 0, &expired);
+		}
+	}
 	rcu_read_unlock();
 	if (expired)
 		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
@@ -314,24 +315,26 @@ static void mglru_credit_catch_up(struct mglru_memcg *state)
 void mglru_credit_read(struct mglru_memcg *state, unsigned long *balance,
 		       unsigned long *unseen)
 {
+	unsigned long left = 0, lost = 0;
 	int cpu, nid;
 
-	*balance = 0;
-	*unseen = 0;
 	if (!mglru_is_enabled())
 		mglru_credit_reset(state);
 	mglru_credit_catch_up(state);
 	for_each_node(nid)
-		*balance += mglru_pool_pages(READ_ONCE(state->credit.pools[nid].word));
+		left += mglru_pool_pages(READ_ONCE(state->credit.pools[nid].word));
 	for_each_possible_cpu(cpu) {
 		struct mglru_pocket *pocket = per_cpu_ptr(state->credit.pockets, cpu);
 		unsigned long pages = READ_ONCE(pocket->pages);
+		unsigned long life = atomic_long_read(&state->credit.life);
 
-		if (READ_ONCE(pocket->life) == (unsigned long)atomic_long_read(&state->credit.life))
-			*balance += pages;
+		if (READ_ONCE(pocket->life) == life)
+			left += pages;
 		else
-			*unseen += pages;
+			lost += pages;
 	}
+	*balance = left;
+	*unseen = lost;
 }
 
 /*

@@ -58,8 +58,8 @@
  *
  * The second access through page tables (exec.c) is part of a policy: 6.14 to
  * 7.1's rule for set_active, 7.2's for mark_accessed_v3, readahead_credit and
- * fault_youngest, v2's for mark_accessed. (On 6.18, fault_youngest with the kernel's own rule had 79
- * to 116 major faults in workload C, with 7.2's 50 to 67.)
+ * fault_youngest, v2's for mark_accessed. (On 6.18, fault_youngest with the
+ * kernel's own rule had 79 to 116 major faults in workload C, with 7.2's 50 to 67.)
  *
  * How
  * ===
