@@ -81,7 +81,7 @@ test_unavailable() {
 	is "not available" 0 "$(grep -c batched "$MGLRU/available")"
 	log_mark
 	is "writing it" "Operation not supported" "$(write_error batched "$(mdir a)/mglru.aging")"
-	ok "the log says why" log_has "a/mglru.aging: 'batched': inc_max_seq of this kernel"
+	ok "the log says why" log_has "a/mglru.aging: 'batched': before 6.14 inc_max_seq"
 	is "nothing has changed" "inherit original" "$(aging a) $(effective_aging a)"
 	is "the hook was not looked for" "" "$(hook_state inc_max_seq)"
 }
