@@ -3,6 +3,7 @@
 # sed -n 's/^BALANCE //p' KTAP >data
 # gnuplot -e "data='data'; picture='credit.png'" credit.gnuplot
 set terminal pngcairo size 1000,500 font "sans,11"
+set termoption noenhanced
 set output picture
 set title "readahead_credit: workload A, then C, then A in one cgroup (Linux 6.18)"
 set xlabel "seconds"
