@@ -19,6 +19,12 @@ case ${SERIES:-$(uname -r)} in
 *) skip_all "no workload tells the policies apart on this series" ;;
 esac
 
+# Off for both, or the first to end switches it on again for the other.
+DAMON=/sys/module/damon_stat/parameters/enabled
+OLD_DAMON=$(cat $DAMON 2>/dev/null)
+[ "$OLD_DAMON" != Y ] || echo N >$DAMON
+restore() { [ "$OLD_DAMON" != Y ] || echo Y >$DAMON; }
+
 test_side_by_side() {
 	local a b
 	need_module
@@ -29,9 +35,11 @@ test_side_by_side() {
 		fail "first run: $(tail -n 1 /tmp/two.first)"
 	cg; cg one; cg two
 	set_policy two fault_youngest
-	DATA=$DATA/one "$WORKLOAD" "${W[@]}" --cgroup "$(cgpath one)" >/tmp/two.one 2>/dev/null &
-	DATA=$DATA/two "$WORKLOAD" "${W[@]}" --cgroup "$(cgpath two)" >/tmp/two.two 2>/dev/null
+	DATA=$DATA/one "$WORKLOAD" "${W[@]}" --cgroup "$(cgpath one)" >/tmp/two.one 2>/tmp/two.one.err &
+	DATA=$DATA/two "$WORKLOAD" "${W[@]}" --cgroup "$(cgpath two)" >/tmp/two.two 2>/tmp/two.two.err
 	wait
+	[ -s /tmp/two.one ] || fail "one: $(tail -n 1 /tmp/two.one.err)"
+	[ -s /tmp/two.two ] || fail "two: $(tail -n 1 /tmp/two.two.err)"
 	rm -rf "$DATA/one" "$DATA/two"
 	a=$(value "$(</tmp/two.one)" "$COLUMN") b=$(value "$(</tmp/two.two)" "$COLUMN")
 	say "$COLUMN: at original ${a:-none}, at fault_youngest ${b:-none}, original alone before $(value "$(</tmp/two.first)" "$COLUMN")"

@@ -56,7 +56,9 @@ workload_damon() {
 	wl_damon_file=/sys/module/damon_stat/parameters/enabled
 	wl_damon_old=$(cat "$wl_damon_file" 2>/dev/null) || return 0
 	[ "$wl_damon_old" = Y ] || return 0
-	echo N >"$wl_damon_file" || workload_die "cannot switch $wl_damon_file off"
+	# Another run may be switching it off at the same moment.
+	echo N >"$wl_damon_file" 2>/dev/null
+	[ "$(<"$wl_damon_file")" = N ] || workload_die "cannot switch $wl_damon_file off"
 	workload_note "set $wl_damon_file from Y to N for this run"
 }
 
