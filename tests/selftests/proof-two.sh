@@ -23,7 +23,7 @@ esac
 DAMON=/sys/module/damon_stat/parameters/enabled
 OLD_DAMON=$(cat $DAMON 2>/dev/null)
 [ "$OLD_DAMON" != Y ] || echo N >$DAMON
-restore() { [ "$OLD_DAMON" != Y ] || echo Y >$DAMON; }
+restore() { [ "$OLD_DAMON" != Y ] || echo Y >"$DAMON"; }
 
 test_side_by_side() {
 	local a b
