@@ -97,7 +97,7 @@ touch_all() {
 # The batches of all CPUs, by what drains them everywhere.
 drain() { echo 1 >/proc/sys/vm/compact_memory; }
 
-# "ID SEQ" of a cgroup's youngest generation; generations NAME: "seq anon file" lines.
+# generations NAME: "seq anon file" lines, the youngest last.
 generations() {
 	awk -v path="/$(cgpath "$1")" '
 		$1 == "memcg" { on = $3 == path; next }
@@ -121,7 +121,7 @@ totals() {
 sums() { generations "$1" | awk '{ a += $2; f += $3 } END { print a + 0, f + 0 }'; }
 sizes_agree() { drain; [ "$(totals "$1")" = "$(sums "$1")" ]; }
 
-counters() { echo $(($(stat_of "$1" exec_promoted_walk) + 0)) "$(stat_of "$1" exec_not_promoted)" "$(stat_of "$1" exec_unknown)"; }
+counters() { echo "$(stat_of "$1" exec_promoted_walk)" "$(stat_of "$1" exec_not_promoted)" "$(stat_of "$1" exec_unknown)"; }
 
 test_hooks_only_while_needed() {
 	fresh
