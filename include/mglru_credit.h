@@ -13,8 +13,9 @@
  *	+--------------+---------------------------------------+
  *
  * The generation is the low end of the max_seq at which something was earned
- * or taken last; fading moves it on. A pocket, one for each memory cgroup and CPU, holds a
- * little of the credit and is changed by its CPU alone.
+ * or taken last; fading moves it on. A pocket, one for each memory cgroup and CPU,
+ * has such a word for each node too, which holds a little of the credit and is
+ * changed by its CPU alone.
  *
  * Nothing is created: what a pool is given was earned. Nothing is lost but what
  * is reported as expired: the cap, the fading, and what is reset.
@@ -26,10 +27,12 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #define mglru_word_read(word)		READ_ONCE(*(word))
+#define mglru_word_write(word, new)	WRITE_ONCE(*(word), new)
 #define mglru_word_try(word, old, new)	try_cmpxchg(word, old, new)
 #else
 #include <stdbool.h>
 #define mglru_word_read(word)		__atomic_load_n(word, __ATOMIC_RELAXED)
+#define mglru_word_write(word, new)	__atomic_store_n(word, new, __ATOMIC_RELAXED)
 #define mglru_word_try(word, old, new)	\
 	__atomic_compare_exchange_n(word, old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)
 #endif
@@ -159,115 +162,119 @@ static inline unsigned long mglru_pool_take(unsigned long *word, unsigned long g
 
 /**
  * struct mglru_pocket - credit at hand on one CPU, of one memory cgroup
- * @pages: how many, at most what mglru_pocket_spend() is told
- * @retries: pages of folios that came back and may be protected all the same
- * @node: whose pool @pages are from
- * @gen: in which generation it was used last
  * @life: of which life it is; void if the cgroup's credit was reset since
+ * @file: a hit on read-ahead was seen last in this one; an address to compare
+ *	with, of what may be gone since
+ * @proven: for how many pages of it the hit still answers
+ * @held: for each node, a word like a pool's: the generation in which it was
+ *	used last, and the pages, at most what mglru_pocket_spend() is told
  */
 struct mglru_pocket {
-	unsigned int pages;
-	unsigned int retries;
-	unsigned int node;
-	unsigned long gen;
 	unsigned long life;
+	const void *file;
+	unsigned long proven;
+	unsigned long held[];
 };
 
 /* A folio to be paid for. */
 struct mglru_purchase {
+	const void *file;
 	unsigned long pages;
 	unsigned int node;
 	unsigned long gen;	/* the youngest one of that node */
-	unsigned long life;	/* of the memory cgroup's credit */
-	bool returned;		/* it was evicted before */
 
 	/* What happened. */
 	unsigned long expired;
+	bool unproven;		/* no hit answers for it */
 	bool hit;		/* the pocket had enough */
 	bool refill;		/* something was taken from the pool */
 };
 
-/* What is in a pocket goes back to where it came from; that is no earning. */
-static inline unsigned long mglru_pocket_return(struct mglru_pocket *pocket, unsigned long *pool)
+/**
+ * mglru_pocket_open - void a pocket that is of a former life
+ * @pocket: of this CPU; nobody else changes it meanwhile
+ * @nodes: how many words it has
+ * @life: of the memory cgroup's credit
+ *
+ * Return: how many pages have expired with it.
+ */
+static inline unsigned long mglru_pocket_open(struct mglru_pocket *pocket, unsigned int nodes,
+					      unsigned long life)
 {
-	unsigned long word = mglru_word_read(pool);
-	unsigned long gen = mglru_pool_pages(word) ? mglru_pool_gen(word) : pocket->gen;
-	unsigned long left = mglru_credit_fade(pocket->pages,
-					       mglru_credit_quiet(pocket->gen, gen));
-	unsigned long expired = pocket->pages - left;
+	unsigned long expired = 0;
+	unsigned int node;
 
-	pocket->pages = 0;
-	return expired + mglru_pool_add(pool, gen, left, MGLRU_POOL_MAX);
+	if (pocket->life == life)
+		return 0;
+	for (node = 0; node < nodes; node++) {
+		expired += mglru_pool_pages(pocket->held[node]);
+		mglru_word_write(&pocket->held[node], 0);
+	}
+	pocket->proven = 0;
+	mglru_word_write(&pocket->life, life);
+	return expired;
+}
+
+/**
+ * mglru_pocket_prove - read-ahead was seen to be used
+ * @pocket: as above, opened
+ * @file: which file's
+ * @pages: how many pages it brings next
+ */
+static inline void mglru_pocket_prove(struct mglru_pocket *pocket, const void *file,
+				      unsigned long pages)
+{
+	pocket->file = file;
+	pocket->proven = pages;
 }
 
 /**
  * mglru_pocket_spend - pay for a folio
- * @pocket: of this CPU; nobody else changes it meanwhile
- * @pools: of the memory cgroup, @stride words apart, indexed by node
- * @stride: see @pools
- * @size: how many pages of credit the pocket holds at most
- * @retries: how many pages of retries
+ * @pocket: as above, opened
+ * @pool: of the folio's node
+ * @size: how many pages of credit the pocket holds at most for a node
  * @buy: the folio; what happened is put there
  *
- * A pocket that holds credit of another node gives it back. A folio larger than
- * the pocket is paid from the pool, whole or not at all. One that has returned
- * also needs a retry for each page, as far as a pocket holds so many; one that
- * has not, and is paid for, brings them.
+ * Only proven pages are paid for; paid for or not, they are then no longer proven. A
+ * folio larger than the pocket is paid from the pool, whole or not at all.
  *
  * Return: is the folio paid for?
  */
-static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long *pools,
-				      unsigned long stride, unsigned int size,
-				      unsigned int retries, struct mglru_purchase *buy)
+static inline bool mglru_pocket_spend(struct mglru_pocket *pocket, unsigned long *pool,
+				      unsigned long size, struct mglru_purchase *buy)
 {
-	unsigned long *pool = &pools[buy->node * stride];
-	/* A folio may be larger than all that can be had of them. */
-	unsigned long need = buy->pages < retries ? buy->pages : retries;
-	unsigned long got;
+	unsigned long *held = &pocket->held[buy->node];
+	unsigned long had = mglru_pool_pages(*held), gen = mglru_pool_gen(*held), left, got;
 	bool paid;
 
 	buy->expired = 0;
 	buy->hit = false;
 	buy->refill = false;
-	if (pocket->life != buy->life) {
-		buy->expired += pocket->pages;
-		*pocket = (struct mglru_pocket){ .life = buy->life };
-	}
-	if (buy->returned && pocket->retries < need)
+	buy->unproven = pocket->file != buy->file || pocket->proven < buy->pages;
+	if (buy->unproven)
 		return false;
+	pocket->proven -= buy->pages;
 
-	if (pocket->pages && pocket->node != buy->node)
-		buy->expired += mglru_pocket_return(pocket, &pools[pocket->node * stride]);
-	if (pocket->pages) {
-		got = mglru_credit_fade(pocket->pages, mglru_credit_quiet(pocket->gen, buy->gen));
-		buy->expired += pocket->pages - got;
-		pocket->pages = got;
-	}
-	pocket->node = buy->node;
+	left = mglru_credit_fade(had, mglru_credit_quiet(gen, buy->gen));
+	buy->expired = had - left;
 	/* Forward only: whoever asks may have been overtaken. */
-	if (!pocket->pages || mglru_credit_gens(pocket->gen, buy->gen))
-		pocket->gen = buy->gen;
+	if (!left || mglru_credit_gens(gen, buy->gen))
+		gen = buy->gen;
 
 	if (buy->pages > size) {
 		paid = mglru_pool_take(pool, buy->gen, buy->pages, buy->pages, &buy->expired);
 	} else {
-		buy->hit = pocket->pages >= buy->pages;
+		buy->hit = left >= buy->pages;
 		if (!buy->hit) {
-			got = mglru_pool_take(pool, buy->gen, 0, size - pocket->pages,
-					      &buy->expired);
+			got = mglru_pool_take(pool, buy->gen, 0, size - left, &buy->expired);
 			buy->refill = got;
-			pocket->pages += got;
+			left += got;
 		}
-		paid = pocket->pages >= buy->pages;
+		paid = left >= buy->pages;
 		if (paid)
-			pocket->pages -= buy->pages;
+			left -= buy->pages;
 	}
-
-	if (paid && buy->returned)
-		pocket->retries -= need;
-	else if (paid)
-		pocket->retries = pocket->retries + buy->pages < retries ?
-				  pocket->retries + buy->pages : retries;
+	mglru_word_write(held, mglru_pool_word(gen, left));
 	return paid;
 }
 

@@ -56,8 +56,10 @@ enum mglru_placement {
 	X(EXEC_UNKNOWN,	"exec_unknown")		/* the same, no VMA known */ \
 	X(CREDIT_EARNED, "credit_earned")	/* by refaults */	\
 	X(CREDIT_SPENT,	"credit_spent")		/* on folios made active */ \
-	X(CREDIT_DENIED, "credit_denied")	/* folios not paid for */ \
+	X(CREDIT_DENIED, "credit_denied")	/* folios that it did not cover */ \
+	X(CREDIT_UNPROVEN, "credit_unproven")	/* no hits for those folios */ \
 	X(CREDIT_EXPIRED, "credit_expired")	/* cap, fading, reset */ \
+	X(READAHEAD_HITS, "readahead_hits")	/* marked folio touched, in fault */ \
 	X(POCKET_HITS,	"pocket_hits")		/* pocket had enough */	\
 	X(POCKET_REFILLS, "pocket_refills")	/* pool was drawn on */ \
 	X(AGING_BATCHED, "aging_batched") /* agings that found folios to fold */ \

@@ -14,8 +14,8 @@
  *    stands for a window that was dropped before it was used. Nothing is added
  *    to what is four times the lruvec's file pages, or more.
  *  - It spends: a file folio that is added in a fault and is not of the
- *    workingset already becomes active if its pages can be paid for; if not,
- *    it is placed as by mark_accessed_v3.
+ *    workingset already becomes active if its pages can be paid for and
+ *    read-ahead was seen to be used; if not, it is placed as by mark_accessed_v3.
  *  - It fades: to three quarters with each generation in which nothing was put
  *    into its pool or taken out, so that credit which nobody renews is soon gone.
  *  - It is void when the cgroup's placement changes, and when the multi-gen LRU is
@@ -27,15 +27,19 @@
  * Where the rule differs from the patch, and why
  * ==============================================
  *
- *  - Folios that come back. A strided read over more than fits (workload A)
- *    brings 15 pages with each that it touches; all of them are evicted and
- *    refault in the next pass, and so earn credit to protect each other for
- *    ever: on 6.18, 40 700 refaults in passes 5 to 8, where mark_accessed_v3
- *    has none. But where protection helps, few of those added were evicted
- *    before, and where it does not, all of them. So a folio that returns is
- *    protected only against a retry, and retries are brought, page for page, by
- *    protected folios that are new; the CPU's pocket has room for eight
- *    windows of them. The storm then ends as under mark_accessed_v3.
+ *  - Proof. A strided read over more than fits (workload A) brings 15 pages with
+ *    each that it touches; they are evicted and refault in the next pass, and
+ *    so earn credit to protect each other for ever: on 6.18, 40 700 refaults in
+ *    passes 5 to 8. Refaults tell that something was dropped too early, but not
+ *    that it would have been used. Whether read-ahead is used the kernel knows:
+ *    it marks a folio in each window, and when that one is touched, the next
+ *    window is read (page_cache_async_ra()). So such a hit in a fault proves the
+ *    window that it brings, and no page is protected that was not proven. Who
+ *    strides hardly ever hits (unless the stride makes the kernel itself take it
+ *    for a sequential reader), and spends next to nothing, however much credit
+ *    there is. What is read around a miss is not protected either; a window on, it
+ *    is again. The hit counts for its file alone, so that the start of a program,
+ *    which reads its text through, answers for nobody else.
  *  - Fading. The patch fades with each generation. But as long as protection
  *    succeeds there are no refaults, and the credit fades away just because it
  *    works; then everything is evicted again until enough has been earned. So
@@ -50,12 +54,11 @@
  * there: it pays from the pocket that its CPU has for this cgroup, which is
  * filled from the pool with up to two windows at a time. So faults move the
  * pool's line between CPUs once in 64 pages, and not at all while it is empty;
- * refaults, which wait for a disk anyhow, write it unless it is full. A pocket
- * holds credit of one node: a task whose memory is interleaved over nodes goes to
- * the pools with each folio. The
+ * refaults, which wait for a disk anyhow, write it unless it is full. The
  * kernel patch has one pocket a CPU for all cgroups, and loses what is in it
- * whenever the CPU turns to another one; here each cgroup has its own, and
- * nothing is lost. What lies in pockets is at most 64 pages a CPU over the cap.
+ * whenever the CPU turns to another one; here each cgroup has its own, with
+ * room for each node, and nothing is lost. What lies in pockets is at most 64
+ * pages a CPU and node over the cap.
  *
  * Each page is in one place: earned = balance + spent + expired at rest. While
  * folios are added and mglru.stat is read, the sums are off by what happens
@@ -96,7 +99,6 @@
 
 #define MGLRU_CAP		4UL	/* times the file pages */
 #define MGLRU_POCKET_PAGES	(2 * VM_READAHEAD_PAGES)
-#define MGLRU_POCKET_RETRIES	(8 * VM_READAHEAD_PAGES)
 #define MGLRU_POOL_STRIDE	(sizeof(struct mglru_pool) / sizeof(unsigned long))
 
 static_assert(sizeof(unsigned long) == 8 && offsetof(struct mglru_pool, word) == 0);
@@ -117,13 +119,6 @@ DEFINE_STATIC_CALL(mglru_orig_refault, mglru_no_refault);
 static DEFINE_PER_CPU(long, mglru_refault_in_flight);
 
 static bool mglru_recent_found __ro_after_init;
-
-/*
- * Where folio->lru.prev of a folio points that was evicted before: from
- * workingset_refault() to folio_add_lru(), which filemap_add_folio() calls one
- * after the other. See placement.c on why the field is free.
- */
-static struct list_head mglru_returned;
 
 /**
  * mglru_credit_find - find what tells recent refaults from others
@@ -158,7 +153,8 @@ bool mglru_credit_knows_recent(void)
 int mglru_credit_init(struct mglru_credit *credit)
 {
 	credit->pools = kcalloc(nr_node_ids, sizeof(*credit->pools), GFP_KERNEL);
-	credit->pockets = alloc_percpu(struct mglru_pocket);
+	credit->pockets = __alloc_percpu(struct_size_t(struct mglru_pocket, held, nr_node_ids),
+					 __alignof__(struct mglru_pocket));
 	if (credit->pools && credit->pockets)
 		return 0;
 	mglru_credit_free(credit);
@@ -230,28 +226,33 @@ bool mglru_credit_spend(struct mglru_memcg *state, struct folio *folio)
 {
 	int nid = folio_nid(folio);
 	struct mglru_purchase buy = {
+		.file = folio->mapping,
 		.pages = folio_nr_pages(folio),
 		.node = nid,
-		.returned = folio->lru.prev == &mglru_returned,
 	};
 	struct mglru_counters __percpu *counters = state->counters;
+	struct mglru_pocket *pocket;
+	unsigned long expired;
+	enum mglru_stat stat;
 	bool paid;
 
 	/* The pocket is this task's for a moment: no interrupt adds in a fault. */
 	preempt_disable();
 	buy.gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq);
-	buy.life = atomic_long_read(&state->credit.life);
-	paid = mglru_pocket_spend(this_cpu_ptr(state->credit.pockets),
-				  &state->credit.pools->word, MGLRU_POOL_STRIDE,
-				  MGLRU_POCKET_PAGES, MGLRU_POCKET_RETRIES, &buy);
-	mglru_count_many(counters, paid ? MGLRU_STAT_CREDIT_SPENT : MGLRU_STAT_CREDIT_DENIED,
-			 buy.pages);
+	pocket = this_cpu_ptr(state->credit.pockets);
+	expired = mglru_pocket_open(pocket, nr_node_ids, atomic_long_read(&state->credit.life));
+	paid = mglru_pocket_spend(pocket, &state->credit.pools[nid].word, MGLRU_POCKET_PAGES,
+				  &buy);
+	stat = paid ? MGLRU_STAT_CREDIT_SPENT :
+	       buy.unproven ? MGLRU_STAT_CREDIT_UNPROVEN : MGLRU_STAT_CREDIT_DENIED;
+	mglru_count_many(counters, stat, buy.pages);
 	if (buy.hit)
 		mglru_count(counters, MGLRU_STAT_POCKET_HITS);
 	if (buy.refill)
 		mglru_count(counters, MGLRU_STAT_POCKET_REFILLS);
-	if (buy.expired)
-		mglru_count_many(counters, MGLRU_STAT_CREDIT_EXPIRED, buy.expired);
+	expired += buy.expired;
+	if (expired)
+		mglru_count_many(counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
 	preempt_enable();
 	return paid;
 }
@@ -283,27 +284,6 @@ void mglru_credit_reset(struct mglru_memcg *state)
 		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, pages);
 }
 
-/*
- * What nobody uses fades when it is next used, and when somebody looks. The
- * memcg is there as long as its slot shows the state.
- */
-static void mglru_credit_catch_up(struct mglru_memcg *state)
-{
-	unsigned long expired = 0, gen;
-	int nid;
-
-	rcu_read_lock();
-	if (mglru_slot_state(READ_ONCE(mglru_slots[state->id])) == state) {
-		for_each_node(nid) {
-			gen = READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq);
-			mglru_pool_take(&state->credit.pools[nid].word, gen, 0, 0, &expired);
-		}
-	}
-	rcu_read_unlock();
-	if (expired)
-		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
-}
-
 /**
  * mglru_credit_read - what is in the pools and pockets
  * @state: of a memory cgroup
@@ -315,27 +295,82 @@ static void mglru_credit_catch_up(struct mglru_memcg *state)
 void mglru_credit_read(struct mglru_memcg *state, unsigned long *balance,
 		       unsigned long *unseen)
 {
-	unsigned long left = 0, lost = 0;
+	struct mglru_credit *credit = &state->credit;
+	unsigned long held, left, gen, quiet, life, expired = 0;
+	struct mglru_pocket *pocket;
 	int cpu, nid;
+	bool alive;
 
 	if (!mglru_is_enabled())
 		mglru_credit_reset(state);
-	mglru_credit_catch_up(state);
-	for_each_node(nid)
-		left += mglru_pool_pages(READ_ONCE(state->credit.pools[nid].word));
-	for_each_possible_cpu(cpu) {
-		struct mglru_pocket *pocket = per_cpu_ptr(state->credit.pockets, cpu);
-		unsigned long pages = READ_ONCE(pocket->pages);
-		unsigned long life = atomic_long_read(&state->credit.life);
-
-		if (READ_ONCE(pocket->life) == life)
-			left += pages;
-		else
-			lost += pages;
+	*balance = 0;
+	*unseen = 0;
+	life = atomic_long_read(&credit->life);
+	rcu_read_lock();
+	/* The memcg is there as long as its slot shows the state. */
+	alive = mglru_slot_state(READ_ONCE(mglru_slots[state->id])) == state;
+	for_each_node(nid) {
+		gen = alive ? READ_ONCE(mglru_lruvec(state->memcg, nid)->lrugen.max_seq) : 0;
+		/* What nobody uses fades when it is next used, and when somebody looks: */
+		if (alive)
+			mglru_pool_take(&credit->pools[nid].word, gen, 0, 0, &expired);
+		*balance += mglru_pool_pages(READ_ONCE(credit->pools[nid].word));
+		/* but pockets are their CPU's. */
+		for_each_possible_cpu(cpu) {
+			pocket = per_cpu_ptr(credit->pockets, cpu);
+			held = READ_ONCE(pocket->held[nid]);
+			quiet = alive ? mglru_credit_quiet(mglru_pool_gen(held), gen) : 0;
+			left = 0;
+			if (READ_ONCE(pocket->life) == life)
+				left = mglru_credit_fade(mglru_pool_pages(held), quiet);
+			*balance += left;
+			*unseen += mglru_pool_pages(held) - left;
+		}
 	}
-	*balance = left;
-	*unseen = lost;
+	rcu_read_unlock();
+	if (expired)
+		mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
 }
+
+/*
+ * Whenever the marked folio of a window is touched, the next one is read. For
+ * read() too, which is of no interest here. Its size is the last one's, or grows up
+ * to the file's limit.
+ *
+ * What is read is charged to the task's memory cgroup, whoever the marked folio
+ * belongs to.
+ */
+static void notrace mglru_hit_handler(unsigned long ip, unsigned long parent_ip,
+				      struct ftrace_ops *op, struct ftrace_regs *fregs)
+{
+	struct readahead_control *ractl = (void *)ftrace_regs_get_argument(fregs, 0);
+	struct mglru_pocket *pocket;
+	struct mglru_memcg *state;
+	unsigned long slot, expired;
+
+	if (!lru_gen_in_fault())
+		return;
+	rcu_read_lock();
+	slot = mglru_slot_of(mem_cgroup_from_task(current));
+	if (mglru_policy_desc(mglru_slot_policy(slot))->fault == MGLRU_FAULT_CREDIT) {
+		state = mglru_slot_state(slot);
+		/* As in mglru_credit_spend(). */
+		preempt_disable();
+		pocket = this_cpu_ptr(state->credit.pockets);
+		expired = mglru_pocket_open(pocket, nr_node_ids,
+					    atomic_long_read(&state->credit.life));
+		mglru_pocket_prove(pocket, ractl->mapping,
+				   max(ractl->ra->size, ractl->ra->ra_pages));
+		mglru_count(state->counters, MGLRU_STAT_READAHEAD_HITS);
+		if (expired)
+			mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);
+		preempt_enable();
+	}
+	rcu_read_unlock();
+}
+
+struct mglru_hook mglru_hook_readahead =
+	MGLRU_HOOK_OBSERVE("page_cache_async_ra", mglru_hit_handler);
 
 /*
  * Stands in for workingset_refault().
@@ -362,7 +397,6 @@ static void mglru_refault(struct folio *folio, void *shadow)
 			mglru_credit_reset(state);
 		else if (mglru_refault_counts(folio, shadow, memcg))
 			mglru_credit_earn(state, folio);
-		folio->lru.prev = &mglru_returned;
 	}
 	rcu_read_unlock();
 	static_call(mglru_orig_refault)(folio, shadow);

@@ -32,6 +32,7 @@ struct mglru_credit {
 struct mglru_memcg;
 
 extern struct mglru_hook mglru_hook_refault;
+extern struct mglru_hook mglru_hook_readahead;
 
 void mglru_credit_find(void);
 bool mglru_credit_knows_recent(void);

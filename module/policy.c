@@ -71,6 +71,7 @@ struct mglru_hook *const mglru_hooks[MGLRU_NR_HOOKS] = {
 	[MGLRU_HOOK_ADD] = &mglru_hook_add,
 	[MGLRU_HOOK_LRU_ADD] = &mglru_hook_lru_add,
 	[MGLRU_HOOK_REFAULT] = &mglru_hook_refault,
+	[MGLRU_HOOK_READAHEAD] = &mglru_hook_readahead,
 	[MGLRU_HOOK_SET_REFS] = &mglru_hook_set_refs,
 	[MGLRU_HOOK_UPDATE] = &mglru_hook_update,
 	[MGLRU_HOOK_WALK_PUD] = &mglru_hook_walk_pud,
@@ -98,7 +99,7 @@ unsigned int mglru_policy_hooks(unsigned int policy)
 	if (desc->fault != MGLRU_FAULT_NATIVE)
 		mask |= BIT(MGLRU_HOOK_ADD);
 	if (desc->fault == MGLRU_FAULT_CREDIT)
-		mask |= BIT(MGLRU_HOOK_REFAULT);
+		mask |= BIT(MGLRU_HOOK_REFAULT) | BIT(MGLRU_HOOK_READAHEAD);
 	if (mglru_add_rule_needs_hook(desc->add))
 		mask |= BIT(MGLRU_HOOK_LRU_ADD);
 	if (mglru_refs_rule_needs_hook(desc->refs))

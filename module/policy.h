@@ -14,6 +14,7 @@ enum mglru_hook_id {
 	MGLRU_HOOK_ADD,		/* folio_add_lru() */
 	MGLRU_HOOK_LRU_ADD,	/* lru_add() */
 	MGLRU_HOOK_REFAULT,	/* workingset_refault() */
+	MGLRU_HOOK_READAHEAD,	/* page_cache_async_ra() */
 	MGLRU_HOOK_SET_REFS,	/* lru_gen_set_refs() */
 	MGLRU_HOOK_UPDATE,	/* walk_update_folio() */
 	MGLRU_HOOK_WALK_PUD,	/* walk_pud_range() */

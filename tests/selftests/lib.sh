@@ -14,7 +14,7 @@ MGLRU_KO=${MGLRU_KO:-}
 MODULES=${MODULES:-/mglru/modules}
 CG_PARENT=mglru_selftest.$$
 WE_LOADED=
-OUR_FUNCTIONS='^(folio_add_lru|lru_add|workingset_refault|lru_gen_set_refs|walk_update_folio|walk_pud_range|walk_pmd_range_locked|lru_gen_look_around|folio_referenced|inc_max_seq|mem_cgroup_css_online|mem_cgroup_css_offline) '
+OUR_FUNCTIONS='^(folio_add_lru|lru_add|workingset_refault|page_cache_async_ra|lru_gen_set_refs|walk_update_folio|walk_pud_range|walk_pmd_range_locked|lru_gen_look_around|folio_referenced|inc_max_seq|mem_cgroup_css_online|mem_cgroup_css_offline) '
 
 # Where the memory controller's hierarchy is mounted.
 find_cgroups() {

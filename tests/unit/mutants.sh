@@ -43,27 +43,29 @@ s/if (taken)/if (0)/
 s/mglru_pool_gen(old) + gens, left - taken/mglru_pool_gen(old), left - taken/
 s/mglru_pool_gen(old) + gens, left - taken/mglru_pool_gen(old) + gens, left/
 s/\*expired += had - left/(void)expired/
-s/if (pocket->life != buy->life)/if (0)/
-s/buy->expired += pocket->pages;/;/
-s/buy->returned && pocket->retries < need/0/
-s/buy->returned && pocket->retries < need/buy->returned/
-s/pocket->pages && pocket->node != buy->node/0/
-s/mglru_pool_pages(word) ? mglru_pool_gen(word) : pocket->gen/mglru_pool_gen(word)/
-s/mglru_credit_quiet(pocket->gen, gen)/0/
-s/mglru_credit_quiet(pocket->gen, buy->gen)/0/
-s/return expired + mglru_pool_add(pool, gen, left, MGLRU_POOL_MAX)/return expired/
+s/if (pocket->life == life)/if (1)/
+s/expired += mglru_pool_pages(pocket->held\[node\]);/;/
+s/mglru_word_write(&pocket->held\[node\], 0)/(void)0/
+s/pocket->proven = 0;/;/
+s/mglru_word_write(&pocket->life, life)/(void)0/
+s/pocket->file = file;/;/
+s/pocket->proven = pages/pocket->proven += pages/
+s/pocket->file != buy->file/0/
+s/pocket->proven < buy->pages/0/
+s/pocket->proven < buy->pages/pocket->proven <= buy->pages/
+s/&pocket->held\[buy->node\]/\&pocket->held[0]/
+s/mglru_credit_quiet(gen, buy->gen)/0/
+s/buy->expired = had - left;/;/
+s/!left || mglru_credit_gens(gen, buy->gen)/!left/
+s/!left || mglru_credit_gens(gen, buy->gen)/mglru_credit_gens(gen, buy->gen)/
 s/if (buy->pages > size)/if (0)/
-s/0, size - pocket->pages,/0, size,/
-s/buy->hit = pocket->pages >= buy->pages/buy->hit = pocket->pages > buy->pages/
-s/pocket->pages += got/pocket->pages = got/
-s/pocket->pages -= buy->pages/pocket->pages -= 1/
+s/0, size - left,/0, size,/
+s/buy->hit = left >= buy->pages/buy->hit = left > buy->pages/
+s/left += got/left = got/
+s/left -= buy->pages/left -= 1/
 s/buy->refill = got/buy->refill = false/
-s/pocket->node = buy->node/pocket->node = 0/
-s/pocket->gen = buy->gen/pocket->gen = 0/
-s/buy->pages < retries ? buy->pages : retries;/buy->pages;/
-s/pocket->retries -= need/pocket->retries -= 0/
-s/pocket->retries + buy->pages : retries/pocket->retries + buy->pages : 0/
-s/pocket->retries + buy->pages < retries/1/
+s/mglru_pool_word(gen, left));/mglru_pool_word(0, left));/
+s/pocket->proven -= buy->pages/pocket->proven -= 0/
 s/__atomic_compare_exchange_n(.*)/(*(word) = (new), true)/
 '
 
