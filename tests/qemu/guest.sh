@@ -90,6 +90,19 @@ qemu_accel_args() {
 	esac
 }
 
+# qemu_memory_args: sets QEMU_MEM
+qemu_memory_args() {
+	local node half=$((MEM / 2)) each=$((CPUS / 2))
+
+	QEMU_MEM=(-m "$MEM")
+	[ "$NUMA" = 1 ] || return 0
+	QEMU_MEM=(-m "$((2 * half))")
+	for node in 0 1; do
+		QEMU_MEM+=(-object "memory-backend-ram,id=node$node,size=${half}M"
+			-numa "node,nodeid=$node,memdev=node$node,cpus=$((node * each))-$((node * each + each - 1))")
+	done
+}
+
 # qemu OUTDIR ACCEL APPEND ARGS...: exec QEMU in the root, its console and
 # its results (the second serial line) going to files in OUTDIR
 qemu() {
@@ -97,10 +110,11 @@ qemu() {
 	shift 3
 
 	qemu_accel_args "$accel"
+	qemu_memory_args
 	binds=(out="$out" work="$WORK" guest.img="$GUEST_IMG" kernel="$KERNEL_CACHE")
 	[ "$accel" != kvm ] || binds+=(/dev/kvm=/dev/kvm)
 	in_root "$ROOT" "${binds[@]}" -- env TMPDIR=/mnt/work qemu-system-x86_64 \
-		"${QEMU_ACCEL[@]}" -m "$MEM" -nodefaults -display none -no-reboot \
+		"${QEMU_ACCEL[@]}" "${QEMU_MEM[@]}" -nodefaults -display none -no-reboot \
 		-serial file:/mnt/out/console.log -serial file:/mnt/out/results.raw \
 		-drive file=/mnt/guest.img,format=raw,if=none,id=d0,snapshot=on \
 		-device nvme,drive=d0,serial=mglru-root \

@@ -8,6 +8,7 @@
 #   --icount           one CPU whose time counts instructions
 #   --cpus N           2 by default
 #   --mem MB           1536 by default
+#   --numa             two nodes, each with half of the memory and of the CPUs
 #   --data MB          size of the file system at /data, 1536 by default
 #   --cgroup v1|v2     v2 by default
 #   --timeout S        for the whole guest, wall clock; 600 by default
@@ -29,15 +30,16 @@ set -euo pipefail
 . "$QEMU_DIR/guest.sh"
 
 SERIES='' ICOUNT=0 CPUS='' MEM=1536 DATA_MB=1536 CGROUP=v2 TIMEOUT=600 TEST_TIMEOUT=300
-APPEND='' EXPECT_TAINT=0 EXPECT_LOG=() ENVS=() OUT='' MODULE_DIRS=() TESTS_DIR=$TOP/tests MODULE=1
+APPEND='' EXPECT_TAINT=0 EXPECT_LOG=() ENVS=() OUT='' MODULE_DIRS=() TESTS_DIR=$TOP/tests MODULE=1 NUMA=0
 
 number() { [[ $2 =~ ^[0-9]+$ ]] || die "$1 wants a number, not \"$2\""; }
 
 while [ $# != 0 ]; do
 	case $1 in
-	-h|--help) sed -n '4,24s/^# \?//p' "$0"; exit 0 ;;
+	-h|--help) sed -n '4,25s/^# \?//p' "$0"; exit 0 ;;
 	--icount) ICOUNT=1; shift; continue ;;
 	--no-module) MODULE=0; shift; continue ;;
+	--numa) NUMA=1; shift; continue ;;
 	--*) [ $# -ge 2 ] || die "$1 wants a value" ;;
 	*) break ;;
 	esac
@@ -69,6 +71,9 @@ if [ "$ICOUNT" = 1 ]; then
 	CPUS=1
 fi
 CPUS=${CPUS:-2}
+if [ "$NUMA" = 1 ] && ((CPUS < 2 || CPUS % 2)); then
+	die "--numa shares the CPUs between two nodes: $CPUS do not divide"
+fi
 for t in "$@"; do
 	[ -x "$TESTS_DIR/${t%% *}" ] || die "there is no executable test $TESTS_DIR/${t%% *}"
 done
