@@ -165,7 +165,7 @@ static inline unsigned long mglru_pool_take(unsigned long *word, unsigned long g
  * @life: of which life it is; void if the cgroup's credit was reset since
  * @file: a hit on read-ahead was seen last in this one; an address to compare
  *	with, of what may be gone since
- * @proven: for how many pages of it the hit still answers
+ * @proven: for how many pages of it hits still answer
  * @held: for each node, a word like a pool's: the generation in which it was
  *	used last, and the pages, at most what mglru_pocket_spend() is told
  */
@@ -219,13 +219,20 @@ static inline unsigned long mglru_pocket_open(struct mglru_pocket *pocket, unsig
  * mglru_pocket_prove - read-ahead was seen to be used
  * @pocket: as above, opened
  * @file: which file's
- * @pages: how many pages it brings next
+ * @pages: for how many pages this answers
+ * @room: what adds up for one file is at most that, or @pages if that is more
  */
 static inline void mglru_pocket_prove(struct mglru_pocket *pocket, const void *file,
-				      unsigned long pages)
+				      unsigned long pages, unsigned long room)
 {
+	unsigned long proven = pages;
+
+	if (pocket->file == file)
+		proven += pocket->proven;
+	if (room < pages)
+		room = pages;
 	pocket->file = file;
-	pocket->proven = pages;
+	pocket->proven = proven < room ? proven : room;
 }
 
 /**

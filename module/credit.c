@@ -33,13 +33,14 @@
  *    passes 5 to 8. Refaults tell that something was dropped too early, but not
  *    that it would have been used. Whether read-ahead is used the kernel knows:
  *    it marks a folio in each window, and when that one is touched, the next
- *    window is read (page_cache_async_ra()). So such a hit in a fault proves the
- *    window that it brings, and no page is protected that was not proven. Who
- *    strides hardly ever hits (unless the stride makes the kernel itself take it
- *    for a sequential reader), and spends next to nothing, however much credit
- *    there is. What is read around a miss is not protected either; a window on, it
- *    is again. The hit counts for its file alone, so that the start of a program,
- *    which reads its text through, answers for nobody else.
+ *    window is read (page_cache_async_ra()). So such a hit in a fault proves
+ *    two windows: the one that it brings, and another for what was lost all the
+ *    same and is read again around a miss. No page is protected that was not
+ *    proven. Who strides hardly ever hits (unless the stride makes the kernel itself
+ *    take it for a sequential reader), and spends next to nothing, however much
+ *    credit there is. Hits count for their file alone, so that the start of a
+ *    program, which reads its text through, answers for nobody else, and a CPU
+ *    keeps in mind the last file only, with eight windows at most.
  *  - Fading. The patch fades with each generation. But as long as protection
  *    succeeds there are no refaults, and the credit fades away just because it
  *    works; then everything is evicted again until enough has been earned. So
@@ -99,6 +100,8 @@
 
 #define MGLRU_CAP		4UL	/* times the file pages */
 #define MGLRU_POCKET_PAGES	(2 * VM_READAHEAD_PAGES)
+#define MGLRU_PROVEN_BY_HIT	2UL	/* windows */
+#define MGLRU_PROVEN_PAGES	(8 * VM_READAHEAD_PAGES)
 #define MGLRU_POOL_STRIDE	(sizeof(struct mglru_pool) / sizeof(unsigned long))
 
 static_assert(sizeof(unsigned long) == 8 && offsetof(struct mglru_pool, word) == 0);
@@ -359,8 +362,9 @@ static void notrace mglru_hit_handler(unsigned long ip, unsigned long parent_ip,
 		pocket = this_cpu_ptr(state->credit.pockets);
 		expired = mglru_pocket_open(pocket, nr_node_ids,
 					    atomic_long_read(&state->credit.life));
-		mglru_pocket_prove(pocket, ractl->mapping,
-				   max(ractl->ra->size, ractl->ra->ra_pages));
+		mglru_pocket_prove(pocket, ractl->mapping, MGLRU_PROVEN_BY_HIT *
+				   max(ractl->ra->size, ractl->ra->ra_pages),
+				   MGLRU_PROVEN_PAGES);
 		mglru_count(state->counters, MGLRU_STAT_READAHEAD_HITS);
 		if (expired)
 			mglru_count_many(state->counters, MGLRU_STAT_CREDIT_EXPIRED, expired);

@@ -16,6 +16,7 @@
 
 #define WINDOW	32UL
 #define SIZE	(2 * WINDOW)
+#define ROOM	(8 * WINDOW)
 #define THE_FILE	((const void *)1)
 #define NODES	2
 #define STRIDE	8
@@ -200,7 +201,7 @@ static bool spend_proven(struct account *a, unsigned int node, unsigned long gen
 	unsigned long expired = mglru_pocket_open(&a->pocket, NODES, a->life);
 	bool paid;
 
-	mglru_pocket_prove(&a->pocket, THE_FILE, 1000);
+	mglru_pocket_prove(&a->pocket, THE_FILE, 1000, ROOM);
 	paid = spend(a, node, gen, pages, buy);
 	buy->expired += expired;
 	return paid;
@@ -314,16 +315,24 @@ static bool folios_need_proof(void)
 
 	CHECK(!spend(&a, 0, 5, 1, &d) && d.unproven && !d.hit && !d.refill && !d.expired);
 	CHECK(a.pools[0] == word_of(5, 4000));
-	mglru_pocket_prove(&a.pocket, THE_FILE, 3);
+	mglru_pocket_prove(&a.pocket, THE_FILE, 3, ROOM);
 	CHECK(!spend(&a, 0, 5, 4, &d) && d.unproven && a.pocket.proven == 3);
 	CHECK(spend(&a, 0, 5, 2, &d) && !d.unproven && a.pocket.proven == 1);
 	CHECK(spend(&a, 0, 5, 1, &d) && !a.pocket.proven && !spend(&a, 0, 5, 1, &d));
 	/* A hit in another file. */
-	mglru_pocket_prove(&a.pocket, &other, 3);
+	mglru_pocket_prove(&a.pocket, &other, 3, ROOM);
 	CHECK(!spend(&a, 0, 5, 1, &d) && d.unproven && a.pocket.proven == 3);
-	/* The last one counts, and nothing adds up. */
-	mglru_pocket_prove(&a.pocket, THE_FILE, 20);
-	mglru_pocket_prove(&a.pocket, THE_FILE, 10);
+	/* The last file counts; within it, hits add up. */
+	mglru_pocket_prove(&a.pocket, THE_FILE, 20, ROOM);
+	CHECK(a.pocket.proven == 20);
+	mglru_pocket_prove(&a.pocket, THE_FILE, 10, ROOM);
+	CHECK(a.pocket.proven == 30);
+	mglru_pocket_prove(&a.pocket, THE_FILE, ROOM - 1, ROOM);
+	CHECK(a.pocket.proven == ROOM);
+	mglru_pocket_prove(&a.pocket, THE_FILE, 3 * ROOM, ROOM);
+	CHECK(a.pocket.proven == 3 * ROOM);
+	mglru_pocket_prove(&a.pocket, &other, 10, ROOM);
+	mglru_pocket_prove(&a.pocket, THE_FILE, 10, ROOM);
 	CHECK(a.pocket.proven == 10);
 	/* Not paid for: the window goes by. */
 	a.pools[0] = 0;
@@ -397,7 +406,7 @@ static void *run_cpu(void *arg)
 						       WINDOW, CAP);
 		}
 		if (rand_r(&seed) % 2 == 0)
-			mglru_pocket_prove(&cpu->pocket, THE_FILE, 512);
+			mglru_pocket_prove(&cpu->pocket, THE_FILE, 512, ROOM);
 		if (mglru_pocket_spend(&cpu->pocket, &shared.pools[node * STRIDE], SIZE, &buy))
 			cpu->spent += pages;
 		cpu->unproven += buy.unproven;

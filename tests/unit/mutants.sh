@@ -49,7 +49,10 @@ s/mglru_word_write(&pocket->held\[node\], 0)/(void)0/
 s/pocket->proven = 0;/;/
 s/mglru_word_write(&pocket->life, life)/(void)0/
 s/pocket->file = file;/;/
-s/pocket->proven = pages/pocket->proven += pages/
+s/if (pocket->file == file)/if (0)/
+s/if (pocket->file == file)/if (1)/
+s/if (room < pages)/if (0)/
+s/pocket->proven = proven < room ? proven : room/pocket->proven = proven/
 s/pocket->file != buy->file/0/
 s/pocket->proven < buy->pages/0/
 s/pocket->proven < buy->pages/pocket->proven <= buy->pages/
