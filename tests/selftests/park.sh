@@ -10,6 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 
 PARK=/sys/module/mglru_test_park/parameters
+LRU_GEN=/sys/kernel/debug/lru_gen
 HOGS=''
 
 hog() {
@@ -79,8 +80,26 @@ test_css_online() {
 	parked_unload mglru_css_online mkdir "$CGROOT/$(cgpath p/x)"
 }
 
+# age NAME: make a generation; the memcg's number is in lru_gen.
+age() {
+	awk -v path="/$(cgpath "$1")" '/^memcg/ { ours = $3 == path; id = $2 }
+		ours && !/^memcg/ && !/node/ { seq = $1 }
+		ours && seq != "" { last = "+ " id " 0 " seq }
+		!ours { seq = "" }
+		END { print last }' $LRU_GEN >/tmp/park.age
+	cat /tmp/park.age >$LRU_GEN
+}
+
+test_inc_max_seq() {
+	load || { fail "the module does not load"; return; }
+	cg a
+	echo batched >"$(mdir a)/mglru.aging"
+	fault_in a
+	parked_unload mglru_inc_max_seq age a
+}
+
 [ -f "$MODULES/mglru_test_park.ko" ] || skip_all "no $MODULES/mglru_test_park.ko; build it in tests/modules"
 uname -v | grep -q PREEMPT || skip_all "this kernel is not preemptible"
 if loaded; then skip_all "mglru_policy is loaded; unload it first"; fi
 [ $# = 0 ] || { run_tests "$@"; exit; }
-run_tests test_folio_add_lru test_css_online
+run_tests test_folio_add_lru test_css_online test_inc_max_seq
