@@ -28,6 +28,10 @@ test:
 	@tests/host-tools.sh
 	@TESTS="$(T)" SERIES="$(S)" tests/run-tests.sh
 
+test-debug:
+	@tests/host-tools.sh
+	@TESTS="$(T)" SERIES="$(S)" tests/run-tests.sh plan-debug
+
 demo:
 	@tests/host-tools.sh gnuplot
 	@tests/demo.sh
@@ -39,6 +43,7 @@ help:
 	@echo 'make check      static checks: warnings, sparse, checkpatch, shellcheck, dkms ...'
 	@echo 'make test       all tests, in virtual machines; root, 3 GB of cache'
 	@echo '                T="basic unit" only these (names in tests/plan), S="7.2" only these series'
+	@echo 'make test-debug the functional tests on a debug kernel, which it builds, and on PREEMPT_RT; hours'
 	@echo 'make demo       a stock kernel, policies switched live: a table and a picture; root'
 
-.PHONY: all install clean kdir check test demo help
+.PHONY: all install clean kdir check test test-debug demo help

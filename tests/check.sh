@@ -160,7 +160,8 @@ planned() {
 		# disasm.sh is run here, demo.sh by make demo.
 		case $f in */disasm.sh | */demo.sh) continue ;; esac
 		[ -x "$f" ] || continue
-		grep -v '^#' tests/plan | grep -qF "${f#tests/}" || { echo "$f: not in tests/plan"; bad=1; }
+		cat tests/plan tests/plan-debug | grep -v '^#' | grep -qF "${f#tests/}" ||
+			{ echo "$f: not in tests/plan or tests/plan-debug"; bad=1; }
 	done
 	return "$bad"
 }

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# run-tests.sh: all of tests/plan, a summary, and on the last line
+# run-tests.sh [PLAN]: all of tests/plan, or of tests/PLAN, a summary, and on the last line
 # "N passed, N failed" (", N skipped" if there are any). Exit status 0 if
 # nothing failed. In the environment:
 #   TESTS="basic unit"   only tests and steps with these names
 #   SERIES="7.2 6.18"    only these series of kernels
 #   SLOTS=N              guest CPUs at a time; by default those of the machine
-# Everything is in build/results/test: a log for each step, a directory for each
-# guest, and the file "summary".
+# Everything is in build/results/test (plan-debug: test-debug): a log for each
+# step, a directory for each guest, and the file "summary".
 
 set -uo pipefail
 WANT_TESTS=${TESTS:-} WANT_SERIES=${SERIES:-}
@@ -17,7 +17,8 @@ unset TESTS SERIES MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 . "$(dirname "$0")/qemu/lib.sh"
 cd "$TOP/tests" || exit 1
 
-RESULTS=$BUILD/results/test
+PLAN=${1:-plan}
+RESULTS=$BUILD/results/test${PLAN#plan}
 HOST_LIMIT=1800		# seconds for a host step
 MEM_PER_SLOT=2000000	# kB
 declare -A RELEASE=()	# of a series that is there
@@ -81,7 +82,7 @@ plan_line() {
 		return
 		;;
 	smp|icount) ;;
-	*) die "tests/plan: there is no kind \"$kind\" (host, smp, icount)" ;;
+	*) die "tests/$PLAN: there is no kind \"$kind\" (host, smp, icount)" ;;
 	esac
 	IFS=, read -ra list <<<"$5"
 	for one in "${list[@]}"; do
@@ -103,9 +104,15 @@ read_plan() {
 
 	while IFS='|' read -r kind name series options tests; do
 		case $kind in ''|'#'*) continue ;; esac
-		[ -n "$(trim "$tests")" ] || die "tests/plan: a line without tests: $kind|$name"
+		[ -n "$(trim "$tests")" ] || die "tests/$PLAN: a line without tests: $kind|$name"
 		plan_line "$(trim "$kind")" "$(trim "$name")" "$(trim "$series")" "$(trim "$options")" "$(trim "$tests")"
-	done <plan
+	done <"$PLAN"
+}
+
+# The series that the plan names, each once.
+plan_series() {
+	sed -n '/^#/d; s/^\(smp\|icount\) *|[^|]*| *\([^|]*[^| ]\) *|.*/\2/p' "$PLAN" |
+		sed "s/\<all\>/$ALL_SERIES/" | tr ' ' '\n' | awk '!seen[$0]++' | tr '\n' ' '
 }
 
 # Which series are there; what they need is fetched.
@@ -113,15 +120,15 @@ prepare() {
 	local series state rest log=$RESULTS/prepare.log
 
 	# shellcheck disable=SC2086 # lists
-	qemu/prepare.sh ${WANT_SERIES:-$ALL_SERIES} 2>&1 | tee "$log"
+	qemu/prepare.sh ${WANT_SERIES:-$PLAN_SERIES} 2>&1 | tee "$log"
 	[ "${PIPESTATUS[0]}" = 0 ] || { say "tests/qemu/prepare.sh failed"; return 1; }
 	while read -r series state rest; do
 		case $state in
 		ok) RELEASE[$series]=$rest ;;
 		SKIP) WHY_NOT[$series]=$rest ;;
 		esac
-	done < <(grep -E '^[0-9.]+ (ok|SKIP) ' "$log")
-	for series in ${WANT_SERIES:-$ALL_SERIES}; do
+	done < <(grep -E '^[0-9.]+(-[a-z]+)? (ok|SKIP) ' "$log")
+	for series in ${WANT_SERIES:-$PLAN_SERIES}; do
 		[ -n "${RELEASE[$series]:-}${WHY_NOT[$series]:-}" ] || { say "prepare.sh said nothing of $series"; return 1; }
 	done
 }
@@ -311,8 +318,10 @@ trap end_all EXIT
 trap 'exit 1' INT TERM HUP
 need_root
 need_host_tools
+[ -r "$PLAN" ] || die "there is no plan tests/$PLAN"
+PLAN_SERIES=$(plan_series)
 for s in $WANT_SERIES; do
-	[[ " $ALL_SERIES " = *" $s "* ]] || die "there is no series $s; there are: $ALL_SERIES"
+	[[ " $PLAN_SERIES " = *" $s "* ]] || die "tests/$PLAN has no series $s; there are: $PLAN_SERIES"
 done
 if ! prepare; then
 	failed=1
@@ -320,7 +329,7 @@ if ! prepare; then
 fi
 choose_slots
 read_plan
-((${#NAME[@]})) || die "tests/plan has no test named: $WANT_TESTS"
+((${#NAME[@]})) || die "tests/$PLAN has no test named: $WANT_TESTS"
 say "${#NAME[@]} steps, $SLOTS guest CPUs at a time"
 run_jobs
 summary

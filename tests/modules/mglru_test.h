@@ -30,4 +30,8 @@ void mglru_test_trampoline(void *folio);
 void mglru_test_planted_call(struct folio *folio);
 void mglru_test_planted_jump(struct folio *folio);
 
+/* Written in assembly, and called by it: mglru_test_park.c. */
+void mglru_test_park(void);
+void mglru_test_park_stub(void);
+
 #endif /* MGLRU_TEST_H */

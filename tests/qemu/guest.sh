@@ -106,19 +106,20 @@ qemu_memory_args() {
 # qemu OUTDIR ACCEL APPEND ARGS...: exec QEMU in the root, its console and
 # its results (the second serial line) going to files in OUTDIR
 qemu() {
-	local out=$1 accel=$2 append=$3 binds
+	local out=$1 accel=$2 append=$3 binds initrd=()
 	shift 3
 
 	qemu_accel_args "$accel"
 	qemu_memory_args
 	binds=(out="$out" work="$WORK" guest.img="$GUEST_IMG" kernel="$KERNEL_CACHE")
 	[ "$accel" != kvm ] || binds+=(/dev/kvm=/dev/kvm)
+	[ ! -e "$KERNEL_CACHE/initrd" ] || initrd=(-initrd /mnt/kernel/initrd)
 	in_root "$ROOT" "${binds[@]}" -- env TMPDIR=/mnt/work qemu-system-x86_64 \
 		"${QEMU_ACCEL[@]}" "${QEMU_MEM[@]}" -nodefaults -display none -no-reboot \
 		-serial file:/mnt/out/console.log -serial file:/mnt/out/results.raw \
 		-drive file=/mnt/guest.img,format=raw,if=none,id=d0,snapshot=on \
 		-device nvme,drive=d0,serial=mglru-root \
-		-kernel /mnt/kernel/vmlinuz \
+		-kernel /mnt/kernel/vmlinuz ${initrd[@]+"${initrd[@]}"} \
 		-append "console=ttyS0 loglevel=5 log_buf_len=4M panic=-1 oops=panic rootwait rw root=PARTUUID=$GUEST_SIGNATURE-01 init=/init $append" \
 		"$@"
 }

@@ -10,17 +10,25 @@
 #   hdr/         the header packages, unpacked (usr/src, usr/lib)
 #   headers      the path of the build directory as seen in the root
 #   modules.img  lib/modules of that kernel; not there when no package has it
+#   initrd       only for a kernel whose disk drivers are modules
+#
+# A series may name a flavour: "7.2" is the cloud one, "7.2-rt" has PREEMPT_RT.
 
 KERNELS_DIR=${KERNELS_DIR:-$TOP/../shared/kernels}
 
-# newest_release SERIES: the newest cloud-amd64 kernel with headers in the index
-newest_release() {
-	local re=${1//./\\.} all
+# flavour SERIES: as Debian names it
+flavour() { case $1 in *-rt) echo rt-amd64 ;; *) echo cloud-amd64 ;; esac; }
 
-	all=$(apt-cache pkgnames "linux-headers-$1" |
-		sed -nE "s/^linux-headers-($re(\.[0-9]+)*[+-].*cloud-amd64)\$/\1/p" | sort -V)
+# newest_release SERIES: the newest kernel with headers in the index
+newest_release() {
+	local version=${1%-rt} flavour re all
+
+	flavour=$(flavour "$1")
+	re=${version//./\\.}
+	all=$(apt-cache pkgnames "linux-headers-$version" |
+		sed -nE "s/^linux-headers-($re(\.[0-9]+)*[+-].*$flavour)\$/\1/p" | sort -V)
 	# deb13 is trixie's own; others only when that is all there is.
-	{ grep '+deb13-cloud-amd64$' <<<"$all" || grep . <<<"$all"; } | tail -n 1
+	{ grep "+deb13-$flavour\$" <<<"$all" || grep . <<<"$all"; } | tail -n 1
 }
 
 # header_packages RELEASE: the header package and the parts it is split into
@@ -37,6 +45,39 @@ image_packages() {
 	elif apt_has "linux-image-$1"; then
 		echo "linux-image-$1"
 	fi
+}
+
+# make_initrd DIR RELEASE: if NVMe is a module of the kernel in DIR/mod, an
+# initrd of bash, mount, modprobe and the modules that reach the root disk.
+make_initrd() {
+	local dir=$1
+
+	grep -qx 'CONFIG_BLK_DEV_NVME=m' "$dir/hdr$(cat "$dir/headers")/.config" || return 0
+	mkdir "$dir/rd"
+	# shellcheck disable=SC2016 # expands in the root
+	run_in_root "$ROOT" d="$dir" init="$QEMU_DIR/initrd" -- bash -ec '
+		cd /mnt/d/rd
+		mkdir -p usr/bin usr/sbin usr/lib usr/lib64 dev proc sys root
+		ln -s usr/bin usr/sbin usr/lib usr/lib64 .
+		programs="/usr/bin/bash /usr/bin/mount /usr/bin/sleep /usr/bin/kmod /usr/sbin/switch_root"
+		cp $programs usr/bin/
+		ln -s kmod usr/bin/modprobe
+		for lib in $(ldd $programs | grep -o "/[^ ]*" | grep -v : | sort -u); do
+			mkdir -p ".${lib%/*}"
+			cp -n "$lib" ".$lib"
+		done
+		for module in nvme ext4; do
+			modprobe -d /mnt/d/mod -S "$1" --show-depends "$module"
+		done | sed -n "s/^insmod \([^ ]*\).*/\1/p" | sort -u | while read -r file; do
+			to=.${file#/mnt/d/mod}
+			mkdir -p "${to%/*}"
+			cp "$file" "$to"
+			case $to in *.xz) xz -d "$to" ;; esac
+		done
+		depmod -b . "$1" 2>/dev/null	# it misses lists that 7.x has in another package
+		cp /mnt/init init
+		find . | cpio --quiet -o -H newc | gzip -1 >/mnt/d/initrd' initrd "$2" || return
+	rm -rf "$dir/rd"
 }
 
 # unpack_kernel DIR: DIR/debs/*.deb (and DIR/vmlinuz, if given) to the layout above
@@ -63,6 +104,7 @@ unpack_kernel() {
 		mkdir -p "$dir/mod/lib/modules"
 		mv "$moddir" "$dir/mod/lib/modules/"
 		run_in_root "$ROOT" m="$dir/mod" -- depmod -b /mnt/m "$release" &&
+			make_initrd "$dir" "$release" &&
 			make_image "$ROOT" "$dir/mod/lib/modules" "$dir/modules.img" 8 || return
 	fi
 	rm -rf "$dir/debs" "$dir/img" "$dir/mod"
@@ -113,7 +155,7 @@ ensure_kernel() {
 		linux-headers-*) SKIP_REASON="the package index has headers of $release but no image"; return 0 ;;
 		esac
 		key=$(apt-cache policy "${packages[@]}" | awk '/Candidate/ { print $2 }' |
-			cat - "$QEMU_DIR/kernels.sh" | digest)
+			cat - "$QEMU_DIR"/{kernels.sh,initrd} | digest)
 		KERNEL_CACHE=$CACHE/kernels/$release-$key
 		if kernel_whole "$KERNEL_CACHE"; then
 			say "kernel $series: cached $release"
@@ -140,7 +182,7 @@ ensure_kernel() {
 		fi
 		return 0
 	fi
-	SKIP_REASON="the package index lists no linux-headers-$series.*-cloud-amd64, and there is no directory $local_dir"
+	SKIP_REASON="the package index lists no linux-headers-${series%-rt}.*-$(flavour "$series"), and there is no directory $local_dir"
 }
 
 # ensure_custom: KERNEL=vmlinuz HEADERS=dir-or-debs, any kernel. Sets KERNEL_CACHE.

@@ -8,7 +8,8 @@
 
 ROOT_PACKAGES="base-files bash dash coreutils libc-bin sed grep mawk findutils gzip tar
 	xz-utils diffutils util-linux mount kmod e2fsprogs gcc-14 gcc binutils make
-	perl python3 sparse pahole libc6-dev libelf1t64 qemu-system-x86"
+	perl python3 sparse pahole libc6-dev libelf1t64 qemu-system-x86
+	flex bison bc cpio libelf-dev libssl-dev"
 GUEST_PACKAGES="base-files bash dash coreutils libc-bin sed grep mawk findutils gzip tar
 	xz-utils diffutils util-linux mount kmod e2fsprogs procps"
 

@@ -14,6 +14,8 @@
 . "$QEMU_DIR/root.sh"
 # shellcheck source=tests/qemu/kernels.sh
 . "$QEMU_DIR/kernels.sh"
+# shellcheck source=tests/qemu/debug.sh
+. "$QEMU_DIR/debug.sh"
 
 STATE_MAX_AGE=$((12 * 3600))
 
@@ -24,10 +26,12 @@ state_fresh() {
 	[ -s "$1" ] || return 1
 	age=$(($(date +%s) - $(stat -c %Y "$1")))
 	((age < STATE_MAX_AGE)) || return 1
-	for newest in lib apt root kernels setup; do
+	for newest in lib apt root kernels debug setup; do
 		[ "$QEMU_DIR/$newest.sh" -nt "$1" ] && return 1
 	done
-	[ "$QEMU_DIR/stage1" -nt "$1" ] && return 1
+	for newest in stage1 initrd debug.config; do
+		[ "$QEMU_DIR/$newest" -nt "$1" ] && return 1
+	done
 	return 0
 }
 
@@ -76,7 +80,10 @@ setup_series() {
 		fi
 	fi
 	index_once "$@"
-	ensure_kernel "$series"
+	case $series in
+	*-debug) ensure_debug "$series" ;;
+	*) ensure_kernel "$series" ;;
+	esac
 	[ -n "$KERNEL_CACHE" ] || { rm -f "$state"; return 0; }
 	mkdir -p "$CACHE/state"
 	echo "$KERNEL_CACHE" >"$state.new"

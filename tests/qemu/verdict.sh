@@ -18,7 +18,7 @@ TAINT_MODULE=12288	# out of tree, unsigned
 # Splits the results into the KTAP output of each test, the kernel log, and
 # "marks": what the harness in the guest said, the nonce taken off.
 split_results() {
-	rm -f "$OUT"/*.ktap "$OUT/dmesg" "$OUT/marks"
+	rm -f "$OUT"/*.ktap "$OUT"/{dmesg,kmemleak,marks}
 	touch "$OUT/marks"
 	tr -d '\r\000' <"$OUT/results.raw" | awk -v mark="@$NONCE " -v dir="$OUT" '
 		index($0, mark) == 1 {
@@ -31,8 +31,8 @@ split_results() {
 				gsub(/[^A-Za-z0-9._-]/, "_", name)
 				file = sprintf("%s/%02d-%s.ktap", dir, w[2], name)
 				printf "" >file
-			} else if (w[1] == "dmesg")
-				file = dir "/dmesg"
+			} else if (w[1] == "dmesg" || w[1] == "kmemleak")
+				file = dir "/" w[1]
 			next
 		}
 		file != "" { print >file }'
@@ -122,6 +122,7 @@ judge_guest() {
 	fi
 	bad=$({ bad_lines "$OUT/dmesg"; bad_lines "$OUT/console.log"; } | awk '!seen[$0]++' | head -n 20)
 	[ -z "$bad" ] || add "the kernel log has:"$'\n'"$bad"
+	[ ! -s "$OUT/kmemleak" ] || add "memory leaked:"$'\n'"$(head -n 40 "$OUT/kmemleak")"
 	if [ -s "$OUT/expect-log" ]; then
 		while IFS= read -r re; do
 			grep -qaE -e "$re" "$OUT/dmesg" 2>/dev/null || add "the kernel log lacks what --expect-log declared: $re"
