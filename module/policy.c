@@ -132,8 +132,8 @@ int mglru_policy_word(unsigned int nth)
  * mglru_policy_find_hooks - find the functions of all policies
  *
  * Context: process context, may sleep; at load.
- * Return: 0 if at least one policy besides original can be had; otherwise the
- * errno of the first function that could not be found, logged.
+ * Return: 0 if at least one policy besides original can be had; -ENOMEM;
+ * otherwise the errno of the first function that could not be found, logged.
  */
 int mglru_policy_find_hooks(void)
 {
@@ -151,6 +151,9 @@ int mglru_policy_find_hooks(void)
 		ret = mglru_hook_find(mglru_hooks[id]);
 		if (!ret)
 			continue;
+		/* Nothing is known of the function: do not load without it. */
+		if (ret == -ENOMEM)
+			return ret;
 		err = err ?: ret;
 		pr_notice("%s: %s; what needs it is unavailable\n",
 			  mglru_hooks[id]->func, mglru_hook_strerror(ret));
