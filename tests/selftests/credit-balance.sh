@@ -67,10 +67,10 @@ test_strided_sequential_strided() {
 	sequence readahead_credit
 	# The hits are in the program's own text.
 	between "hits in A and in A after C" 0 16 $((HITS_IN_A + HITS))
-	between "spent in A" 0 $((HITS_IN_A * 64)) "$SPENT_IN_A"
+	between "spent in A" 0 $((HITS_IN_A * 128)) "$SPENT_IN_A"
 	between "credit earned in C" 1000 100000000 "$EARNED_IN_C"
 	between "credit spent in C" 1000 100000000 "$SPENT_IN_C"
-	between "spent in A after C" 0 $((HITS * 64)) "$SPENT"
+	between "spent in A after C" 0 $((HITS * 128)) "$SPENT"
 	# Not judged: with the same placement, some sizes of the file settle late (test_sizes).
 	say "refaults in the last passes of A: $FIRST, after C: $REFAULTS; mark_accessed_v3: $first, $second"
 	# Generations without any use: what is left fades.

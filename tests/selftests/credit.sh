@@ -138,7 +138,7 @@ test_strided_spends_nothing() {
 	say "strided: $hits hits, $spent spent, unproven $unproven, earned $(stat_of a credit_earned)"
 	between "earned" 1000 100000000 "$(stat_of a credit_earned)"
 	between "unproven" 5000 100000000 "$unproven"
-	between "spent" 0 $((unproven / 10)) "$spent"
+	between "spent" 0 $((unproven / 5)) "$spent"
 	ok "readers" reader a one 1 3000
 	say "readers: $(($(stat_of a readahead_hits) - hits)) hits, $(($(stat_of a credit_spent) - spent)) spent"
 	between "hits of the readers" 50 3000 $(($(stat_of a readahead_hits) - hits))

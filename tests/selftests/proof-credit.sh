@@ -39,7 +39,13 @@ beside() {
 	between "sys" 1 $((active_sys * 110 / 100)) "$SYS"
 }
 
-test_sequential() { beside 150 "${C20[@]}"; }
+# On 6.18, set_active has 58 to 73 from one build to the next, readahead_credit 73 to 89.
+test_sequential() {
+	case ${SERIES:-$(uname -r)} in
+	6.1[4-9]* | 7.[01]*) beside 170 "${C20[@]}" ;;
+	*) beside 150 "${C20[@]}" ;;
+	esac
+}
 test_sequential_40M() {
 	if [ -z "${BIG:-}" ]; then SKIPPED="set BIG=1 for the long one"; return; fi
 	beside 150 "${C40[@]}"
