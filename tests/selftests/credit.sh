@@ -89,7 +89,9 @@ test_earns_what_the_kernel_counts() {
 	local recent yes no earned
 	data_file one
 	cgroup_with_credit a
-	[ "${SERIES:-$(uname -r)}" = "${SERIES#6.12}" ] && recent=1 || recent=
+	recent=1
+	case ${SERIES:-$(uname -r)} in 6.12*) recent= ;; esac	# inlined there
+	grep -q hist: $TRACING/README || { say "no hist triggers: the answers are not traced"; recent=; }
 	if [ "$recent" ]; then ok "trace lru_gen_test_recent" trace_on; fi
 	ok "readers" reader a one 1 6000
 	sleep 3	# memory.stat is brought up to date
@@ -138,7 +140,8 @@ test_strided_spends_nothing() {
 	say "strided: $hits hits, $spent spent, unproven $unproven, earned $(stat_of a credit_earned)"
 	between "earned" 1000 100000000 "$(stat_of a credit_earned)"
 	between "unproven" 5000 100000000 "$unproven"
-	between "spent" 0 $((unproven / 5)) "$spent"
+	between "hits" 0 60 "$hits"
+	between "spent" 0 $((hits * 4 * WINDOW)) "$spent"
 	ok "readers" reader a one 1 3000
 	say "readers: $(($(stat_of a readahead_hits) - hits)) hits, $(($(stat_of a credit_spent) - spent)) spent"
 	between "hits of the readers" 50 3000 $(($(stat_of a readahead_hits) - hits))
