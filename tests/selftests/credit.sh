@@ -140,7 +140,8 @@ test_strided_spends_nothing() {
 	say "strided: $hits hits, $spent spent, unproven $unproven, earned $(stat_of a credit_earned)"
 	between "earned" 1000 100000000 "$(stat_of a credit_earned)"
 	between "unproven" 5000 100000000 "$unproven"
-	between "hits" 0 60 "$hits"
+	# One touch in twenty at most; it is one page in 30 for the readers below.
+	between "hits" 0 192 "$hits"
 	between "spent" 0 $((hits * 4 * WINDOW)) "$spent"
 	ok "readers" reader a one 1 3000
 	say "readers: $(($(stat_of a readahead_hits) - hits)) hits, $(($(stat_of a credit_spent) - spent)) spent"
@@ -187,11 +188,10 @@ test_two_cgroups_share_cpus() {
 		rm "$GO.$g"
 		sums $g
 		between "$g: spent" 500 100000000 "$(stat_of $g credit_spent)"
-		# From 6.16 on, ext4 has large folios; they are paid for whole.
-		case ${SERIES:-$(uname -r)} in
-		6.12*) ;;
-		*) between "$g: spent on large folios" $(($(stat_of $g add_credit) * 5 / 4)) 100000000 "$(stat_of $g credit_spent)" ;;
-		esac
+		# From 6.16 on, ext4 has large folios (PREEMPT_RT has none); they are paid for whole.
+		if [ -d /sys/kernel/mm/transparent_hugepage ] && [ "${SERIES:-$(uname -r)}" = "${SERIES#6.12}" ]; then
+			between "$g: spent on large folios" $(($(stat_of $g add_credit) * 5 / 4)) 100000000 "$(stat_of $g credit_spent)"
+		fi
 		# In a guest with --numa and --env WANT_NODES=2: each CPU fills its own node.
 		node1=$(sed -n "s/^file .*N1=//p" "$CGROOT/$(cgpath $g)/memory.numa_stat")
 		[ -z "${WANT_NODES:-}" ] || between "$g: file pages on node 1" $((100 * 4096)) $LIMIT "${node1:-none}"
