@@ -77,13 +77,17 @@ test_disk() {
 
 # qemu_accel_args ACCEL: sets QEMU_ACCEL
 qemu_accel_args() {
+	local smp=$CPUS
+
+	# A node is a socket: the kernel warns of a cache that two nodes share.
+	[ "$NUMA" = 0 ] || smp+=,sockets=2
 	case $1 in
-	kvm) QEMU_ACCEL=(-accel kvm -cpu host -smp "$CPUS") ;;
+	kvm) QEMU_ACCEL=(-accel kvm -cpu host -smp "$smp") ;;
 	tcg)
 		if [ "$ICOUNT" = 1 ]; then
 			QEMU_ACCEL=(-accel "tcg,thread=single" -cpu max -smp 1 -icount "shift=2,sleep=off")
 		else
-			QEMU_ACCEL=(-accel "tcg,thread=multi" -cpu max -smp "$CPUS")
+			QEMU_ACCEL=(-accel "tcg,thread=multi" -cpu max -smp "$smp")
 		fi
 		;;
 	*) die "ACCEL=$1 is neither kvm nor tcg" ;;
