@@ -35,10 +35,10 @@
  *    it marks a folio in each window, and when that one is touched, the next
  *    window is read (page_cache_async_ra()). So such a hit in a fault proves
  *    four windows: the one that it brings, and others for what was lost all the
- *    same and is read again around misses (in workload C, 20M, with one window a
- *    hit 83 major faults on 6.18 and 127 on 7.3, with two 95 and 101, with four 80
- *    and 102). No page is protected that was not proven. Who strides hardly ever
- *    hits (unless the stride makes the kernel itself take it for a sequential
+ *    same and is read again around misses (in workload C, 20M, on 7.3 one window a
+ *    hit left 127 and 133 major faults, two 101 and 115, four 103; on 6.18 it made
+ *    no clear difference). No page is protected that was not proven. Who strides
+ *    hardly ever hits (unless the stride makes the kernel itself take it for a sequential
  *    reader), and spends next to nothing, however much credit there is. Hits count
  *    for their file alone, so that the start of a program, which reads its text
  *    through, answers for nobody else, and a CPU keeps in mind the last file only,

@@ -88,7 +88,7 @@ test_strided_sequential_strided() {
 	between "balance after the unused generations" 0 6000 "$(stat_of a credit_balance)"
 }
 
-# A is bistable: how soon it settles hangs on single pages. So many sizes, and the sums.
+# How soon A settles differs from run to run. So many sizes, and the sums.
 test_sizes() {
 	local size p passes
 	declare -A sum=()

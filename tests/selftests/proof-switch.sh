@@ -9,7 +9,7 @@
 # cannot end a running storm either), and once it is calm, it stays calm. So
 # there the cgroup is reclaimed, by memory.reclaim, at the switch, and again if
 # that did not end it: how many pages come back as part of the working set hangs on
-# when they were aged, and one time in four or five too many do.
+# when they were aged, and in two runs of ten too many did.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/proof.sh"
 
@@ -79,4 +79,5 @@ test_a_storm_to_calm() {
 	switched refault_file 3 original original "$reclaim" "${A[@]}" "${again[@]}"
 	between "pass 15 under original" 10000 100000 "${PASS[15]:-none}"
 }
+
 run_tests test_c_to_fault_youngest test_c_from_fault_youngest test_a_storm_to_calm
